@@ -1,0 +1,2 @@
+//! The sandkeep command.
+fn main() {}
