@@ -5,6 +5,7 @@
 
 mod archive;
 mod blocking;
+mod buffers;
 mod entry;
 mod error;
 mod filesystem;

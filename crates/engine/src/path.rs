@@ -57,6 +57,12 @@ impl SandboxPath {
         Self::from_segments(&segments)
     }
 
+    /// The child that a host directory really has, even one too deep for a client to name.
+    pub(crate) fn child(&self, name: &str) -> Self {
+        let dir = if self.is_root() { "" } else { self.as_str() };
+        Self([dir, "/", name].concat())
+    }
+
     /// The directory that holds this path; none for the root.
     pub fn parent(&self) -> Option<Self> {
         let (parent, name) = self.0.rsplit_once('/')?;

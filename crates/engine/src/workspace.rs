@@ -128,11 +128,7 @@ impl Workspace {
     }
 
     /// Changes the mode or the time of a file or directory.
-    pub async fn set_metadata(
-        &self,
-        path: &SandboxPath,
-        change: MetadataChange,
-    ) -> Result<Entry> {
+    pub async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
         let work = self.sandbox.files.set_metadata(path, change);
         self.run(Role::Developer, "set_metadata", path, work).await
     }

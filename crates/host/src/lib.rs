@@ -1,1 +1,45 @@
-//! Placeholder.
+//! A directory that no path can climb out of.
+//!
+//! [`Dir`] holds a directory by its descriptor and gives every client path to the kernel relative
+//! to it, through `openat2` with `RESOLVE_BENEATH`: what happens to the names meanwhile does not
+//! matter. It is synchronous, knows no protocol and nothing of the engine, and never looks at a
+//! path by name before it opens it.
+//!
+//! - `beneath`: the one place where a client's path meets the kernel
+//! - `spot`: a name in an open directory, which is what every change acts on
+//! - `replace`: files are written elsewhere and renamed into place
+//! - `moving`, `walk`, `copy`, `merge`: what happens to whole trees
+
+mod beneath;
+mod clock;
+mod copy;
+mod dir;
+mod error;
+mod list;
+mod merge;
+mod mountinfo;
+mod moving;
+mod read;
+mod replace;
+mod scratch;
+mod spot;
+mod staging;
+mod stat;
+mod sweep;
+mod tree;
+mod walk;
+
+pub use clock::precise_now;
+pub use dir::{Dir, Durability, Mounts, Options};
+pub use error::{Error, Result};
+pub use list::{Listing, Names};
+pub use moving::Leftover;
+pub use read::OpenedFile;
+pub use replace::{Existing, Placed, Unfinished};
+pub use rustix::io::Errno;
+pub use scratch::Scratch;
+pub use spot::{Links, Parents, Spot};
+pub use staging::is_reserved;
+pub use stat::{Kind, Stat, Time};
+pub use tree::{StagedTree, TreeError};
+pub use walk::Tally;

@@ -1,0 +1,165 @@
+//! How much of its limits a tree has used.
+//!
+//! Counted once at the start, kept by our own changes, and counted again from time to time, since
+//! processes in the sandbox change the tree without asking us.
+
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::Tree;
+use super::meaning::Meaning as _;
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// A count takes at most this part of the time.
+const RESCAN_SHARE: u32 = 20;
+const RESCAN_SOONEST: Duration = Duration::from_secs(30);
+
+/// The running count of a limited tree.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limits: Limits,
+    used: Mutex<Used>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    bytes: i64,
+    nodes: i64,
+    /// What our own changes added since the last count began.
+    since: (i64, i64),
+}
+
+/// Room taken for a change; given back when dropped before [`Taken::keep`].
+#[must_use]
+pub(super) struct Taken<'a> {
+    budget: Option<&'a Budget>,
+    amount: (i64, i64),
+}
+
+impl Budget {
+    /// Counts the tree, if it has limits that need that.
+    pub(super) fn open(dir: &host::Dir, limits: Limits) -> Result<Option<Self>> {
+        if limits.total_size.is_none() && limits.nodes.is_none() {
+            return Ok(None);
+        }
+        let budget = Self { limits, used: Mutex::default() };
+        budget.count(dir)?;
+        Ok(Some(budget))
+    }
+
+    fn count(&self, dir: &host::Dir) -> Result<()> {
+        self.used.lock().since = (0, 0);
+        let tally = dir.tally().meaning()?;
+        let mut used = self.used.lock();
+        used.bytes = whole(tally.bytes) + used.since.0;
+        used.nodes = whole(tally.files + tally.directories) + used.since.1;
+        Ok(())
+    }
+
+    fn take(&self, (bytes, nodes): (i64, i64)) -> Result<()> {
+        let mut used = self.used.lock();
+        let fits = |more: i64, used: i64, limit: Option<u64>| {
+            more <= 0 || limit.is_none_or(|limit| used.saturating_add(more) <= whole(limit))
+        };
+        if !fits(bytes, used.bytes, self.limits.total_size) {
+            let message = "the sandbox would hold more bytes than it may";
+            return Err(Error::new(ErrorKind::StorageFull, message));
+        }
+        if !fits(nodes, used.nodes, self.limits.nodes) {
+            let message = "the sandbox would hold more files and directories than it may";
+            return Err(Error::new(ErrorKind::TooManyNodes, message));
+        }
+        used.bytes += bytes;
+        used.nodes += nodes;
+        used.since = (used.since.0 + bytes, used.since.1 + nodes);
+        Ok(())
+    }
+}
+
+impl Tree {
+    /// Takes room for so many more bytes and nodes, which may be fewer.
+    pub(super) fn take(&self, bytes: i64, nodes: i64) -> Result<Taken<'_>> {
+        let amount = (bytes, nodes);
+        if let Some(budget) = &self.budget {
+            budget.take(amount)?;
+        }
+        Ok(Taken { budget: self.budget.as_ref(), amount })
+    }
+
+    /// Refuses a file that is longer than a file may be.
+    pub(super) fn check_file_size(&self, size: u64) -> Result<()> {
+        match self.limits.file_size {
+            Some(most) if size > most => {
+                let message = format!("the file would be longer than {most} bytes");
+                Err(Error::new(ErrorKind::FileTooLarge, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a removal will give back, as bytes and nodes; nothing where nobody counts.
+    pub(super) fn weigh(&self, spot: &host::Spot) -> Result<(i64, i64)> {
+        if self.budget.is_none() {
+            return Ok((0, 0));
+        }
+        let tally = self.dir.tally_at(spot).meaning()?;
+        Ok((whole(tally.bytes), whole(tally.files + tally.directories)))
+    }
+}
+
+impl Taken<'_> {
+    pub(super) fn keep(mut self) {
+        self.budget = None;
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(budget) = self.budget {
+            // Giving back never exceeds a limit.
+            let (bytes, nodes) = self.amount;
+            let mut used = budget.used.lock();
+            used.bytes -= bytes;
+            used.nodes -= nodes;
+            used.since = (used.since.0 - bytes, used.since.1 - nodes);
+        }
+    }
+}
+
+/// Sweeps the tree once and then counts it from time to time, on a thread that ends with it.
+pub(super) fn watch(tree: &Arc<Tree>) -> Result<()> {
+    let weak = Arc::downgrade(tree);
+    let work = move || {
+        if let Some(Err(err)) = weak.upgrade().map(|tree| tree.dir.sweep()) {
+            tracing::warn!(error = &err as &dyn std::error::Error, "unfinished files may remain");
+        }
+        keep_counting(&weak);
+    };
+    thread::Builder::new()
+        .name("sandkeep-watch".into())
+        .spawn(work)
+        .map(drop)
+        .map_err(|err| Error::new(ErrorKind::Busy, "no thread could be started").because(err))
+}
+
+fn keep_counting(weak: &Weak<Tree>) {
+    loop {
+        let Some(tree) = weak.upgrade() else { return };
+        let Some(budget) = &tree.budget else { return };
+        let began = Instant::now();
+        if let Err(err) = budget.count(&tree.dir) {
+            tracing::warn!(error = &err as &dyn std::error::Error, "the tree was not counted");
+        }
+        let pause = (began.elapsed() * RESCAN_SHARE).max(RESCAN_SOONEST);
+        drop(tree);
+        thread::sleep(pause);
+    }
+}
+
+/// Counts as signed numbers; what exceeds them is more than any disk holds.
+pub(super) fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,216 @@
+//! Directories, links, removals, moves and copies.
+
+use super::Tree;
+use super::budget::whole;
+use super::meaning::{Meaning as _, entry, host_path, host_time, meaning};
+use super::write::check_expected;
+use crate::{
+    Depth, Entry, Error, ErrorKind, If, Links, MetadataChange, Parents, Result, SandboxPath,
+    Target, name,
+};
+
+impl Tree {
+    pub(super) fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+        let existing = |err: Error| match (parents, self.stat(dir, Links::Follow)) {
+            (Parents::Create, Ok(entry)) if entry.kind == crate::EntryKind::Directory => Ok(entry),
+            _ => Err(err),
+        };
+        if dir.is_root() {
+            return existing(meaning(host::Errno::EXIST.into()));
+        }
+        let spot = self.spot(dir, Links::Keep, parents)?;
+        let taken = self.take(0, whole(1 + spot.made() as u64))?;
+        match self.dir.make_dir(&spot).meaning() {
+            Err(err) if err.kind() == ErrorKind::AlreadyExists => return existing(err),
+            outcome => outcome?,
+        }
+        taken.keep();
+        let stat = spot.stat().meaning()?.ok_or_else(gone)?;
+        spot.keep_parents();
+        Ok(entry(dir.clone(), &stat))
+    }
+
+    pub(super) fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {
+        let target = name::to_bytes(target);
+        if target.is_empty() || target.len() > 4095 || target.contains(&0) {
+            let message = "a link's target is 1 to 4,095 bytes without NUL";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let spot = self.spot(link, Links::Keep, Parents::Create)?;
+        let taken = self.take(0, whole(1 + spot.made() as u64))?;
+        self.dir.symlink(&spot, std::os::unix::ffi::OsStrExt::from_bytes(&target[..])).meaning()?;
+        taken.keep();
+        let stat = spot.stat().meaning()?.ok_or_else(gone)?;
+        spot.keep_parents();
+        Ok(entry(link.clone(), &stat))
+    }
+
+    pub(super) fn read_link(&self, link: &SandboxPath) -> Result<String> {
+        let entry = self.stat(link, Links::Keep)?;
+        if entry.kind != crate::EntryKind::Symlink {
+            return Err(Error::new(ErrorKind::InvalidArgument, "path is not a symbolic link"));
+        }
+        let target = self.dir.read_link(&host_path(link)).meaning()?;
+        Ok(name::to_text(target.as_encoded_bytes()).into_owned())
+    }
+
+    pub(super) fn remove(&self, path: &SandboxPath, depth: Depth, expected: &If) -> Result<()> {
+        refuse_root(path, "the root cannot be removed")?;
+        let spot = self.spot(path, Links::Keep, Parents::Require)?;
+        let guard = self.locks.hold(&spot)?;
+        let there = spot.stat().meaning()?;
+        check_expected(expected, there.as_ref())?;
+        if there.is_none() {
+            return Err(gone());
+        }
+        let weight = self.weigh(&spot)?;
+        match depth {
+            Depth::One => self.dir.remove_one(&spot).meaning()?,
+            Depth::All => note(self.dir.remove_all(&spot).meaning()?),
+        }
+        self.take(-weight.0, -weight.1)?.keep();
+        drop(guard);
+        Ok(())
+    }
+
+    pub(super) fn rename(
+        &self,
+        from: &SandboxPath,
+        to: &SandboxPath,
+        target: Target,
+    ) -> Result<Entry> {
+        if from == to {
+            return self.stat(from, Links::Keep);
+        }
+        refuse_root(from, "the root cannot be moved")?;
+        refuse_inside(from, to, target)?;
+        let source = self.spot(from, Links::Keep, Parents::Require).map_err(|err| err.on(from))?;
+        source.stat().meaning()?.ok_or_else(|| gone().on(from))?;
+        let dest = self.spot(to, Links::Keep, Parents::Create).map_err(|err| err.on(to))?;
+        let made = self.take(0, whole(dest.made() as u64))?;
+        let guard = self.locks.hold_both(&source, &dest)?;
+        self.move_spot(&source, &dest, to, target)?;
+        drop(guard);
+        made.keep();
+        let stat = dest.stat().meaning()?.ok_or_else(gone)?;
+        dest.keep_parents();
+        Ok(entry(to.clone(), &stat))
+    }
+
+    pub(super) fn copy(
+        &self,
+        from: &SandboxPath,
+        to: &SandboxPath,
+        target: Target,
+    ) -> Result<Entry> {
+        if from == to {
+            return self.stat(from, Links::Keep);
+        }
+        refuse_root(from, "the root cannot be copied into itself")?;
+        refuse_inside(from, to, target)?;
+        let source = self.spot(from, Links::Keep, Parents::Require).map_err(|err| err.on(from))?;
+        source.stat().meaning()?.ok_or_else(|| gone().on(from))?;
+        let dest = self.spot(to, Links::Keep, Parents::Create).map_err(|err| err.on(to))?;
+        if target == Target::New && dest.stat().meaning()?.is_some() {
+            return Err(meaning(host::Errno::EXIST.into()).on(to));
+        }
+        let weight = self.weigh(&source)?;
+        let taken = self.take(weight.0, weight.1 + whole(dest.made() as u64))?;
+        let (scratch, _) =
+            self.dir.copy_to_scratch(&source, &dest).meaning().map_err(|err| err.on(from))?;
+        let guard = self.locks.hold(&dest)?;
+        self.move_spot(scratch.spot(), &dest, to, target)?;
+        drop(guard);
+        taken.keep();
+        let stat = dest.stat().meaning()?.ok_or_else(gone)?;
+        dest.keep_parents();
+        Ok(entry(to.clone(), &stat))
+    }
+
+    pub(super) fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
+        refuse_root(path, "the root's mode and time are the operator's")?;
+        let spot = self.spot(path, Links::Follow, Parents::Require)?;
+        let guard = self.locks.hold(&spot)?;
+        let there = spot.stat().meaning()?.ok_or_else(gone)?;
+        if there.kind == host::Kind::File && there.links > 1 {
+            self.make_own(path, &spot)?;
+        }
+        let modified = change.modified.map(host_time);
+        let stat = self.dir.set_metadata(&spot, change.mode, modified).meaning()?;
+        drop(guard);
+        Ok(entry(path.clone(), &stat))
+    }
+
+    /// Gives a file with several names a copy of its own at this one: another name may lie outside.
+    pub(super) fn make_own(&self, path: &SandboxPath, spot: &host::Spot) -> Result<()> {
+        let (opened, there) = self.dir.open_spot(spot).meaning()?;
+        let mut copy = self.dir.begin(&host_path(path)).meaning()?;
+        copy.copy_from(&opened).meaning()?;
+        self.dir.ready(&copy, spot).meaning()?;
+        copy.set_modified(there.modified).meaning()?;
+        self.dir.place(copy, spot, host::Existing::Replace).map_err(|(err, _)| meaning(err))?;
+        self.dir.settle(spot).meaning()
+    }
+
+    /// Moves between spots and keeps the count of what the destination held.
+    fn move_spot(
+        &self,
+        source: &host::Spot,
+        dest: &host::Spot,
+        to: &SandboxPath,
+        target: Target,
+    ) -> Result<()> {
+        let there = dest.stat().meaning()?;
+        let is_dir = |stat: Option<host::Stat>| stat.map(|s| s.kind == host::Kind::Directory);
+        let kinds = (is_dir(source.stat().meaning()?), is_dir(there));
+        let on_dest =
+            |err: Error| if err.kind() == ErrorKind::AlreadyExists { err.on(to) } else { err };
+        if target == Target::Merge && kinds == (Some(true), Some(true)) {
+            let replaced = self.dir.merge(source, dest).meaning().map_err(on_dest)?;
+            // The directories themselves were united.
+            self.take(-whole(replaced.bytes), -whole(replaced.files))?.keep();
+            return Ok(());
+        }
+        if target == Target::Merge && kinds.1.is_some() && kinds.0 != kinds.1 {
+            return Err(meaning(host::Error::Conflict).on(to));
+        }
+        let weight = self.weigh(dest)?;
+        let existing = match target {
+            Target::New => host::Existing::Refuse,
+            Target::Replace | Target::Merge => host::Existing::Replace,
+        };
+        note(self.dir.rename(source, dest, existing).meaning().map_err(on_dest)?);
+        if existing == host::Existing::Replace {
+            self.take(-weight.0, -weight.1)?.keep();
+        }
+        Ok(())
+    }
+}
+
+fn note(leftover: host::Leftover) {
+    if let Some(err) = leftover {
+        tracing::warn!(
+            error = &err as &dyn std::error::Error,
+            "a removed tree stays in staging until the next start"
+        );
+    }
+}
+
+fn gone() -> Error {
+    meaning(host::Errno::NOENT.into())
+}
+
+fn refuse_root(path: &SandboxPath, message: &'static str) -> Result<()> {
+    if path.is_root() { Err(Error::new(ErrorKind::InvalidArgument, message)) } else { Ok(()) }
+}
+
+/// Refuses to put a directory into itself, or to let it replace what holds it.
+fn refuse_inside(from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<()> {
+    if to.is_root() && target == Target::New {
+        return Err(meaning(host::Errno::EXIST.into()).on(to));
+    }
+    if to.starts_with(from) || from.starts_with(to) && target != Target::New {
+        return Err(meaning(host::Error::IntoItself).on(to));
+    }
+    Ok(())
+}

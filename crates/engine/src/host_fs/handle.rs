@@ -1,0 +1,137 @@
+//! Open files.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::Tree;
+use super::budget::whole;
+use super::meaning::{Meaning as _, entry, host_path};
+use super::write::Spool;
+use crate::buffers::Buffer;
+use crate::{
+    Create, Entry, ErrorKind, If, Links, OpenFile, OpenOptions, Parents, Result, SandboxPath,
+    WriteMode, WriteOptions, blocking,
+};
+
+/// The most that one read gives.
+const MOST: usize = 4 << 20;
+
+#[derive(Debug)]
+struct HostFile {
+    tree: Arc<Tree>,
+    file: Arc<host::OpenedFile>,
+    path: SandboxPath,
+}
+
+/// Opens a file as asked.
+pub(super) fn open(
+    tree: &Arc<Tree>,
+    path: SandboxPath,
+    options: OpenOptions,
+) -> Result<Arc<dyn OpenFile>> {
+    let file = match options {
+        OpenOptions::Read => tree.dir.open_file(&host_path(&path)).meaning()?.0,
+        OpenOptions::Write(Create::Never) => tree.open_own(&path)?,
+        OpenOptions::Write(Create::New) => {
+            tree.create_empty(&path)?;
+            tree.open_own(&path)?
+        }
+        OpenOptions::Write(Create::IfMissing) => {
+            match tree.create_empty(&path) {
+                Err(err) if err.kind() == ErrorKind::AlreadyExists => {}
+                outcome => outcome?,
+            }
+            tree.open_own(&path)?
+        }
+    };
+    Ok(Arc::new(HostFile { tree: Arc::clone(tree), file: Arc::new(file), path }))
+}
+
+impl Tree {
+    fn create_empty(&self, path: &SandboxPath) -> Result<()> {
+        let options = WriteOptions {
+            mode: WriteMode::CreateNew,
+            parents: Parents::Create,
+            expected: If::Always,
+            length: None,
+        };
+        self.put(path, Spool::empty(), &options).map(drop)
+    }
+
+    /// Opens a file for writing in place, which only one with a single name may be.
+    fn open_own(&self, path: &SandboxPath) -> Result<host::OpenedFile> {
+        let spot = self.spot(path, Links::Follow, Parents::Require)?;
+        let (file, there) = self.dir.open_spot(&spot).meaning()?;
+        if there.links <= 1 {
+            return Ok(file);
+        }
+        let guard = self.locks.hold(&spot)?;
+        self.make_own(path, &spot)?;
+        drop(guard);
+        Ok(self.dir.open_spot(&spot).meaning()?.0)
+    }
+
+    fn write_at(&self, file: &host::OpenedFile, offset: u64, bytes: &[u8]) -> Result<()> {
+        let end = offset.saturating_add(bytes.len() as u64);
+        self.check_file_size(end)?;
+        let size = file.stat().meaning()?.size;
+        let taken = self.take(whole(end.saturating_sub(size)), 0)?;
+        file.write_all_at(bytes, offset).meaning()?;
+        file.set_modified(host::precise_now()).meaning()?;
+        taken.keep();
+        Ok(())
+    }
+
+    fn set_len(&self, file: &host::OpenedFile, len: u64) -> Result<()> {
+        self.check_file_size(len)?;
+        let size = file.stat().meaning()?.size;
+        let taken = self.take(whole(len) - whole(size), 0)?;
+        file.set_len(len).meaning()?;
+        file.set_modified(host::precise_now()).meaning()?;
+        taken.keep();
+        Ok(())
+    }
+}
+
+impl HostFile {
+    async fn on_file<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Tree, &host::OpenedFile) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (tree, file) = (Arc::clone(&self.tree), Arc::clone(&self.file));
+        blocking::run(move || work(&tree, &file)).await.map_err(|err| err.on(&self.path))
+    }
+}
+
+#[async_trait]
+impl OpenFile for HostFile {
+    async fn stat(&self) -> Result<Entry> {
+        Ok(entry(self.path.clone(), &self.file.stat().meaning()?))
+    }
+
+    async fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        let mut buffer = Buffer::of(len.min(MOST));
+        if let Some(read) = self.file.read_cached(buffer.space(), offset).meaning()? {
+            return Ok(buffer.filled(read));
+        }
+        self.on_file(move |_, file| {
+            let read = file.read_at(buffer.space(), offset).meaning()?;
+            Ok(buffer.filled(read))
+        })
+        .await
+    }
+
+    async fn write_at(&self, offset: u64, bytes: Bytes) -> Result<()> {
+        self.on_file(move |tree, file| tree.write_at(file, offset, &bytes)).await
+    }
+
+    async fn set_len(&self, len: u64) -> Result<()> {
+        self.on_file(move |tree, file| tree.set_len(file, len)).await
+    }
+
+    async fn sync(&self) -> Result<()> {
+        self.on_file(|tree, file| tree.dir.sync(file).meaning()).await
+    }
+}

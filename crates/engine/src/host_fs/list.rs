@@ -1,0 +1,67 @@
+//! Listings, in batches: a directory of any size costs the same memory.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+
+use super::Tree;
+use super::meaning::{Meaning as _, entry, host_path};
+use crate::{Entry, EntryStream, Page, Result, SandboxPath, blocking, name};
+
+/// How many entries are looked at before they are handed on.
+const BATCH: usize = 512;
+
+/// Opens a listing and looks at its first entries.
+pub(super) fn open(tree: &Arc<Tree>, dir: SandboxPath, page: Page) -> Result<EntryStream> {
+    let listing = tree.dir.list(&host_path(&dir)).meaning()?;
+    let left = page.limit.unwrap_or(usize::MAX);
+    let after = page.after.map(|after| name::to_bytes(&after).into_owned());
+    let names = listing.names(after.as_deref().map(std::ffi::OsStr::from_bytes), left).meaning()?;
+    let mut cursor = Cursor { listing, names, position: 0, left, dir };
+    let first = cursor.batch()?;
+    let rest = stream::try_unfold(cursor, |mut cursor| async {
+        let (batch, cursor) = blocking::run(move || Ok((cursor.batch()?, cursor))).await?;
+        Ok((!batch.is_empty()).then_some((batch, cursor)))
+    });
+    let batches = stream::once(async { Ok(first) }).chain(rest);
+    Ok(batches.map_ok(|batch| stream::iter(batch).map(Ok)).try_flatten().boxed())
+}
+
+struct Cursor {
+    listing: host::Listing,
+    names: host::Names,
+    position: usize,
+    left: usize,
+    dir: SandboxPath,
+}
+
+impl Cursor {
+    /// The next entries; empty at the end. What vanished meanwhile is left out.
+    fn batch(&mut self) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        while entries.len() < BATCH && self.left > 0 {
+            let Some(name) = self.names.nth(self.position) else {
+                if !self.read_on()? {
+                    break;
+                }
+                continue;
+            };
+            self.position += 1;
+            if let Some(stat) = self.listing.stat(name).meaning()? {
+                self.left -= 1;
+                entries.push(entry(self.dir.child(&name::to_text(name.as_bytes())), &stat));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Gathers the names behind the last one, if there are more.
+    fn read_on(&mut self) -> Result<bool> {
+        let last = self.position.checked_sub(1).and_then(|last| self.names.nth(last));
+        let Some(last) = last.filter(|_| self.names.more) else { return Ok(false) };
+        self.names = self.listing.names(Some(last), self.left).meaning()?;
+        self.position = 0;
+        Ok(true)
+    }
+}

@@ -1,0 +1,227 @@
+//! A tree in a real directory, confined by the kernel.
+
+mod budget;
+mod changes;
+mod handle;
+mod list;
+mod locks;
+mod meaning;
+mod read;
+mod unpack;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use self::budget::Budget;
+use self::locks::Locks;
+use self::meaning::{Meaning as _, host_path};
+use crate::archive::{self, ArchiveLimits, Unpacked};
+use crate::{
+    ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
+    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Span, Target,
+    Usage, WriteMode, WriteOptions, Written, blocking,
+};
+
+/// A tree in a real directory. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct HostFs {
+    tree: Arc<Tree>,
+}
+
+#[derive(Debug)]
+struct Tree {
+    dir: host::Dir,
+    limits: Limits,
+    budget: Option<Budget>,
+    locks: Locks,
+}
+
+/// Whether an answer waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// An acknowledged change survives a power cut.
+    Full,
+    /// An acknowledged change survives the end of the process, not a power cut.
+    Relaxed,
+}
+
+/// Whether paths may lead into file systems mounted beneath the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mounts {
+    /// They end at a mount point.
+    Stay,
+    /// They may cross.
+    Cross,
+}
+
+/// How a directory is served.
+#[derive(Clone, Debug)]
+pub struct HostOptions {
+    /// How much it may hold.
+    pub limits: Limits,
+    /// Whether an answer waits for the disk.
+    pub durability: Durability,
+    /// Whether mounts are crossed.
+    pub mounts: Mounts,
+    /// Directories that may hold unfinished files, the best first. The first from which a rename
+    /// into the root works is used; with none, unfinished files lie hidden beside their target.
+    pub staging: Vec<PathBuf>,
+}
+
+impl HostFs {
+    /// Opens the directory `root`, which must exist. Blocks; meant for start-up.
+    ///
+    /// What a dead server left unfinished is removed: at once in a staging directory, by a thread
+    /// of its own where the whole tree must be looked through.
+    pub fn open(root: &Path, options: HostOptions) -> Result<Self> {
+        let limits = options.limits;
+        let dir = host::Dir::open_root(root, options.into()).meaning()?;
+        let budget = Budget::open(&dir, limits)?;
+        let tree = Arc::new(Tree { dir, limits, budget, locks: Locks::default() });
+        budget::watch(&tree)?;
+        Ok(Self { tree })
+    }
+
+    /// Whether unfinished files lie outside the tree.
+    pub fn has_staging(&self) -> bool {
+        self.tree.dir.has_staging()
+    }
+
+    /// Runs `work` on the tree where it may block.
+    async fn on_tree<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Tree>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let tree = Arc::clone(&self.tree);
+        blocking::run(move || work(&tree)).await
+    }
+}
+
+impl From<HostOptions> for host::Options {
+    fn from(options: HostOptions) -> Self {
+        Self {
+            mounts: match options.mounts {
+                Mounts::Stay => host::Mounts::Stay,
+                Mounts::Cross => host::Mounts::Cross,
+            },
+            durability: match options.durability {
+                Durability::Full => host::Durability::Full,
+                Durability::Relaxed => host::Durability::Relaxed,
+            },
+            staging: options.staging,
+        }
+    }
+}
+
+#[async_trait]
+impl FileSystem for HostFs {
+    async fn stat(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
+        self.stat_at(path, links).await
+    }
+
+    async fn list(&self, dir: &SandboxPath, page: Page) -> Result<EntryStream> {
+        let dir = dir.clone();
+        self.on_tree(move |tree| list::open(tree, dir, page)).await
+    }
+
+    async fn read(&self, file: &SandboxPath, span: Span) -> Result<Content> {
+        self.read_span(file, &span).await
+    }
+
+    async fn write(
+        &self,
+        file: &SandboxPath,
+        body: ByteStream,
+        options: WriteOptions,
+    ) -> Result<Written> {
+        match options.mode {
+            WriteMode::CreateNew | WriteMode::Replace => self.replace(file, body, options).await,
+            WriteMode::Append => self.append(file, body, options).await,
+        }
+    }
+
+    async fn open(&self, file: &SandboxPath, options: OpenOptions) -> Result<Arc<dyn OpenFile>> {
+        let file = file.clone();
+        self.on_tree(move |tree| handle::open(tree, file, options)).await
+    }
+
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+        let dir = dir.clone();
+        self.on_tree(move |tree| tree.create_dir(&dir, parents)).await
+    }
+
+    async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {
+        let (link, target) = (link.clone(), target.to_owned());
+        self.on_tree(move |tree| tree.symlink(&link, &target)).await
+    }
+
+    async fn read_link(&self, link: &SandboxPath) -> Result<String> {
+        let link = link.clone();
+        self.on_tree(move |tree| tree.read_link(&link)).await
+    }
+
+    async fn remove(&self, path: &SandboxPath, depth: Depth, expected: If) -> Result<()> {
+        let path = path.clone();
+        self.on_tree(move |tree| tree.remove(&path, depth, &expected)).await
+    }
+
+    async fn rename(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
+        let (from, to) = (from.clone(), to.clone());
+        self.on_tree(move |tree| tree.rename(&from, &to, target)).await
+    }
+
+    async fn copy(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
+        let (from, to) = (from.clone(), to.clone());
+        self.on_tree(move |tree| tree.copy(&from, &to, target)).await
+    }
+
+    async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
+        let path = path.clone();
+        self.on_tree(move |tree| tree.set_metadata(&path, change)).await
+    }
+
+    async fn usage(&self) -> Result<Usage> {
+        self.on_tree(|tree| {
+            let host::Tally { bytes, files, directories } = tree.dir.tally().meaning()?;
+            Ok(Usage { bytes, files, directories })
+        })
+        .await
+    }
+
+    async fn unpack(
+        &self,
+        dir: &SandboxPath,
+        archive: ByteStream,
+        limits: ArchiveLimits,
+    ) -> Result<Unpacked> {
+        let dir = dir.clone();
+        let (reader, feed) = archive::feed(archive);
+        let work = self.on_tree(move |tree| unpack::unpack(tree, &dir, reader, limits));
+        archive::drive(feed, work).await
+    }
+
+    async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
+        archive::pack(Arc::new(self.clone()), path, limits).await
+    }
+}
+
+impl Tree {
+    /// The spot of a path that is not the root.
+    fn spot(&self, path: &SandboxPath, links: Links, parents: Parents) -> Result<host::Spot> {
+        if path.is_root() {
+            return Err(Error::new(ErrorKind::IsADirectory, "path is not a file").on(path));
+        }
+        let links = match links {
+            Links::Follow => host::Links::Follow,
+            Links::Keep => host::Links::Keep,
+        };
+        let parents = match parents {
+            Parents::Create => host::Parents::Create,
+            Parents::Require => host::Parents::Require,
+        };
+        self.dir.spot(&host_path(path), links, parents).meaning()
+    }
+}

@@ -1,0 +1,144 @@
+//! Looking and reading. What the kernel's caches hold never leaves the thread.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt as _};
+
+use super::meaning::{Meaning as _, entry, host_path};
+use super::{HostFs, Tree};
+use crate::buffers::Buffer;
+use crate::{
+    ByteStream, Content, Entry, Error, ErrorKind, Links, Result, SandboxPath, Span, blocking,
+};
+
+const FIRST_STEP: u64 = 64 << 10;
+const LARGEST_STEP: u64 = 256 << 10;
+
+impl HostFs {
+    pub(super) async fn stat_at(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
+        if links == Links::Follow
+            && let Some(stat) = self.tree.dir.stat_cached(&host_path(path)).meaning()?
+        {
+            return Ok(entry(path.clone(), &stat));
+        }
+        let path = path.clone();
+        self.on_tree(move |tree| tree.stat(&path, links)).await
+    }
+
+    pub(super) async fn read_span(&self, file: &SandboxPath, span: &Span) -> Result<Content> {
+        let cached = self.tree.dir.open_file_cached(&host_path(file)).meaning()?;
+        let (opened, stat) = match cached {
+            Some(found) => found,
+            None => {
+                let file = file.clone();
+                self.on_tree(move |tree| tree.dir.open_file(&host_path(&file)).meaning()).await?
+            }
+        };
+        let range = resolve(span, stat.size)?;
+        let reading =
+            Reading { file: Arc::new(opened), at: range.start, end: range.end, step: FIRST_STEP };
+        Ok(Content { entry: entry(file.clone(), &stat), range, body: reading.into_stream() })
+    }
+}
+
+impl Tree {
+    pub(super) fn stat(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
+        let stat = if links == Links::Follow || path.is_root() {
+            self.dir.stat(&host_path(path)).meaning()?
+        } else {
+            let spot = self.spot(path, Links::Keep, crate::Parents::Require)?;
+            spot.stat()
+                .meaning()?
+                .ok_or_else(|| super::meaning::meaning(host::Errno::NOENT.into()))?
+        };
+        Ok(entry(path.clone(), &stat))
+    }
+}
+
+/// The bytes that a span means in a file of this size.
+fn resolve(span: &Span, size: u64) -> Result<Range<u64>> {
+    let range = match span {
+        Span::Whole => return Ok(0..size),
+        Span::From(start) => *start..size,
+        Span::Between(range) => range.start..range.end.min(size),
+        Span::Last(len) => size.saturating_sub(*len)..size,
+    };
+    if range.start >= range.end {
+        let message = format!("the range lies outside the file of {size} bytes");
+        return Err(Error::new(ErrorKind::RangeNotSatisfiable, message));
+    }
+    Ok(range)
+}
+
+/// A file on its way out.
+struct Reading {
+    file: Arc<host::OpenedFile>,
+    at: u64,
+    end: u64,
+    step: u64,
+}
+
+impl Reading {
+    fn into_stream(self) -> ByteStream {
+        stream::unfold(Some(self), |reading| async {
+            let mut reading = reading.filter(|reading| reading.at < reading.end)?;
+            match reading.next().await {
+                Ok(piece) => Some((Ok(piece), Some(reading))),
+                Err(err) => Some((Err(err), None)),
+            }
+        })
+        .boxed()
+    }
+
+    async fn next(&mut self) -> Result<Bytes> {
+        let want = usize::try_from((self.end - self.at).min(self.step)).unwrap_or(usize::MAX);
+        let mut buffer = Buffer::of(want);
+        let read = match self.file.read_cached(buffer.space(), self.at).meaning()? {
+            Some(read) => read,
+            None => {
+                let (file, at) = (Arc::clone(&self.file), self.at);
+                let (back, read) = blocking::run(move || {
+                    let read = file.read_at(buffer.space(), at).meaning()?;
+                    Ok((buffer, read))
+                })
+                .await?;
+                buffer = back;
+                read
+            }
+        };
+        if read == 0 {
+            return Err(Error::new(ErrorKind::Io, "the file shrank while it was read"));
+        }
+        self.at += read as u64;
+        self.step = (self.step * 2).min(LARGEST_STEP);
+        Ok(buffer.filled(read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_empty_file_is_no_error() {
+        assert_eq!(resolve(&Span::Whole, 0).unwrap(), 0..0);
+    }
+
+    #[test]
+    fn an_end_behind_the_file_is_clamped() {
+        assert_eq!(resolve(&Span::Between(2..99), 10).unwrap(), 2..10);
+    }
+
+    #[test]
+    fn a_start_behind_the_file_is_refused() {
+        let err = resolve(&Span::From(10), 10).unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::RangeNotSatisfiable);
+    }
+
+    #[test]
+    fn more_than_the_file_holds_from_its_end_is_all_of_it() {
+        assert_eq!(resolve(&Span::Last(99), 10).unwrap(), 0..10);
+    }
+}

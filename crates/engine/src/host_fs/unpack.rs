@@ -1,0 +1,85 @@
+//! Archives unpacked into a staged tree, which then appears at once.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::Tree;
+use super::budget::whole;
+use super::meaning::{Meaning as _, host_path, host_time, meaning};
+use crate::archive::{self, ArchiveLimits, FeedReader, Members, Unpacked};
+use crate::{Error, ErrorKind, Result, SandboxPath, UnixTime};
+
+/// Unpacks an archive into `dir`.
+pub(super) fn unpack(
+    tree: &Tree,
+    dir: &SandboxPath,
+    archive: FeedReader,
+    limits: ArchiveLimits,
+) -> Result<Unpacked> {
+    let dest = host_path(dir);
+    let staged = tree.dir.begin_tree(&dest).meaning()?;
+    let mut staging = Staging { tree, staged };
+    let unpacked = archive::unpack(archive, dir, limits, &mut staging)?;
+    let tally = staging.staged.tally();
+    let taken = tree.take(whole(tally.bytes), whole(tally.files + tally.directories))?;
+    let replaced = tree.dir.publish(staging.staged, &dest).meaning()?;
+    taken.keep();
+    tree.take(-whole(replaced.bytes), -whole(replaced.files + replaced.directories))?.keep();
+    Ok(unpacked)
+}
+
+struct Staging<'a> {
+    tree: &'a Tree,
+    staged: host::StagedTree,
+}
+
+impl Members for Staging<'_> {
+    fn directory(&mut self, path: &Path, mode: u32, modified: UnixTime) -> Result<()> {
+        self.staged.directory(path, mode, host_time(modified)).map_err(member)
+    }
+
+    fn file(
+        &mut self,
+        path: &Path,
+        mode: u32,
+        modified: UnixTime,
+        content: &mut dyn Read,
+    ) -> Result<()> {
+        match self.staged.file(path, (mode, host_time(modified)), content) {
+            Ok(_) => Ok(()),
+            Err(host::TreeError::Tree(err)) => Err(member(err)),
+            Err(host::TreeError::Content(err)) => Err(archive::broken(err)),
+        }
+    }
+
+    fn symlink(&mut self, path: &Path, target: &[u8], modified: UnixTime) -> Result<()> {
+        let target = OsStr::from_bytes(target);
+        self.staged.symlink(path, target, host_time(modified)).map_err(member)
+    }
+
+    fn hard_link(&mut self, path: &Path, target: &Path) -> Result<()> {
+        self.staged.hard_link(path, target).map_err(member)
+    }
+
+    fn check_room(&self, more: u64) -> Result<()> {
+        self.tree.check_file_size(more)?;
+        let held = self.staged.tally();
+        let bytes = whole(held.bytes).saturating_add(whole(more));
+        // Taken for good only when the whole archive was seen.
+        self.tree.take(bytes, whole(held.files + held.directories + 1)).map(drop)
+    }
+}
+
+/// What a member that contradicts another one means: the archive is at fault, not the tree.
+fn member(err: host::Error) -> Error {
+    let bad = |message| Error::new(ErrorKind::BadArchive, message).because(err);
+    if matches!(err, host::Error::Conflict | host::Error::Os(host::Errno::NOTDIR)) {
+        bad("a member is a file here and a directory there")
+    } else if matches!(err, host::Error::Special | host::Error::Os(host::Errno::NOENT)) {
+        bad("a hard link names no file of the archive")
+    } else {
+        meaning(err)
+    }
+}

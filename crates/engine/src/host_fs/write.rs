@@ -1,0 +1,297 @@
+//! Putting files in place.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+
+use super::budget::whole;
+use super::meaning::{Meaning as _, entry, host_path, meaning, version};
+use super::{HostFs, Tree};
+use crate::{
+    ByteStream, Error, ErrorKind, If, Links, Result, SandboxPath, WriteMode, WriteOptions, Written,
+    blocking,
+};
+
+/// A body stays in memory up to this size and goes to the disk in pieces of it.
+const PIECE: usize = 256 << 10;
+/// How often a write starts over when its directory goes away under it.
+const TRIES: usize = 4;
+
+impl HostFs {
+    pub(super) async fn replace(
+        &self,
+        file: &SandboxPath,
+        body: ByteStream,
+        options: WriteOptions,
+    ) -> Result<Written> {
+        let spool = self.spool(file, body, &options).await?;
+        let file = file.clone();
+        self.on_tree(move |tree| tree.put(&file, spool, &options)).await
+    }
+
+    pub(super) async fn append(
+        &self,
+        file: &SandboxPath,
+        body: ByteStream,
+        options: WriteOptions,
+    ) -> Result<Written> {
+        let spool = self.spool(file, body, &options).await?;
+        let file = file.clone();
+        self.on_tree(move |tree| tree.append(&file, spool, &options)).await
+    }
+
+    /// Takes in a whole body: a small one in memory, a large one in an unfinished file.
+    async fn spool(
+        &self,
+        file: &SandboxPath,
+        mut body: ByteStream,
+        options: &WriteOptions,
+    ) -> Result<Spool> {
+        self.tree.check_file_size(options.length.unwrap_or_default())?;
+        let mut spool = Spool { pieces: Vec::new(), held: 0, total: 0, unfinished: None };
+        while let Some(piece) = body.next().await {
+            spool.push(piece?);
+            self.tree.check_file_size(spool.total)?;
+            if options.length.is_some_and(|length| spool.total > length) {
+                return Err(Error::new(ErrorKind::BrokenBody, "the body is longer than declared"));
+            }
+            if spool.held >= PIECE {
+                let (tree, file, options) = (Arc::clone(&self.tree), file.clone(), options.clone());
+                spool = blocking::run(move || spool.flush(&tree, &file, &options)).await?;
+            }
+        }
+        if options.length.is_some_and(|length| spool.total != length) {
+            return Err(Error::new(ErrorKind::BrokenBody, "the body is shorter than declared"));
+        }
+        Ok(spool)
+    }
+}
+
+/// A body that was taken in, or the part of it that has come.
+#[derive(Debug)]
+pub(super) struct Spool {
+    pieces: Vec<Bytes>,
+    held: usize,
+    total: u64,
+    unfinished: Option<host::Unfinished>,
+}
+
+impl Spool {
+    /// A body of no bytes.
+    pub(super) fn empty() -> Self {
+        Self { pieces: Vec::new(), held: 0, total: 0, unfinished: None }
+    }
+
+    fn push(&mut self, piece: Bytes) {
+        self.held += piece.len();
+        self.total += piece.len() as u64;
+        self.pieces.push(piece);
+    }
+
+    /// Moves what is held in memory to the disk. A large body for a target that cannot take it is
+    /// refused here, before most of it has come.
+    fn flush(mut self, tree: &Tree, file: &SandboxPath, options: &WriteOptions) -> Result<Self> {
+        if self.unfinished.is_none() {
+            tree.check_early(file, options)?;
+        }
+        let unfinished = self.take_unfinished(tree, file)?;
+        self.unfinished = Some(unfinished);
+        Ok(self)
+    }
+
+    fn take_unfinished(&mut self, tree: &Tree, file: &SandboxPath) -> Result<host::Unfinished> {
+        let mut unfinished = match self.unfinished.take() {
+            Some(unfinished) => unfinished,
+            None => tree.dir.begin(&host_path(file)).meaning()?,
+        };
+        for piece in self.pieces.drain(..) {
+            unfinished.append(&piece).meaning()?;
+        }
+        self.held = 0;
+        Ok(unfinished)
+    }
+}
+
+impl Tree {
+    /// Puts a body at a path as its whole content.
+    pub(super) fn put(
+        &self,
+        file: &SandboxPath,
+        mut spool: Spool,
+        options: &WriteOptions,
+    ) -> Result<Written> {
+        let mut tries = 0..TRIES;
+        loop {
+            let spot = self.spot(file, Links::Follow, options.parents)?;
+            // Known before anything is written, so that a hopeless write costs nothing.
+            self.check_target(&spot, options)?;
+            let unfinished = spool.take_unfinished(self, file)?;
+            self.dir.ready(&unfinished, &spot).meaning()?;
+            match self.place(file, unfinished, spot, options) {
+                // The directory was removed between the look and the rename.
+                Err((err, Some(unfinished)))
+                    if err.kind() == ErrorKind::NotFound && tries.next().is_some() =>
+                {
+                    spool.unfinished = Some(unfinished);
+                }
+                outcome => return outcome.map_err(|(err, _)| err),
+            }
+        }
+    }
+
+    fn place(
+        &self,
+        file: &SandboxPath,
+        unfinished: host::Unfinished,
+        spot: host::Spot,
+        options: &WriteOptions,
+    ) -> Result<Written, (Error, Option<host::Unfinished>)> {
+        let guard = self.locks.hold(&spot).map_err(|err| (err, None))?;
+        let there = self.check_target(&spot, options).map_err(|err| (err, None))?;
+        let written = self.place_held(file, unfinished, &spot, there, options.mode)?;
+        drop(guard);
+        self.dir.settle(&spot).map_err(|err| (meaning(err), None))?;
+        spot.keep_parents();
+        Ok(written)
+    }
+
+    /// Places a file at a spot that is held and was checked.
+    fn place_held(
+        &self,
+        file: &SandboxPath,
+        unfinished: host::Unfinished,
+        spot: &host::Spot,
+        there: Option<host::Stat>,
+        mode: WriteMode,
+    ) -> Result<Written, (Error, Option<host::Unfinished>)> {
+        let bytes = unfinished.size();
+        let made = if there.is_some() { 0 } else { 1 + spot.made() as u64 };
+        let grown = whole(bytes) - there.map_or(0, |there| whole(there.size));
+        let taken = self.take(grown, whole(made)).map_err(|err| (err, None))?;
+        let existing = match mode {
+            WriteMode::CreateNew => host::Existing::Refuse,
+            WriteMode::Replace | WriteMode::Append => host::Existing::Replace,
+        };
+        let placed = self.dir.place(unfinished, spot, existing);
+        let (placed, stat) = placed.map_err(|(err, file)| (meaning(err), Some(file)))?;
+        taken.keep();
+        if placed == host::Placed::InPlace {
+            tracing::warn!(path = %file, "a mount pins the file; it was written in place");
+        }
+        Ok(Written { entry: entry(file.clone(), &stat), bytes, created: there.is_none() })
+    }
+
+    fn append(&self, file: &SandboxPath, spool: Spool, options: &WriteOptions) -> Result<Written> {
+        let spot = self.spot(file, Links::Follow, options.parents)?;
+        let guard = self.locks.hold(&spot)?;
+        match self.check_target(&spot, options)? {
+            Some(there) if there.links == 1 => self.append_in_place(file, &spool, &spot),
+            // A second name may lie outside; only ours may change.
+            Some(there) => self.append_to_copy(file, spool, &spot, there),
+            None => {
+                drop((guard, spot));
+                self.put(file, spool, options)
+            }
+        }
+    }
+
+    fn append_in_place(
+        &self,
+        file: &SandboxPath,
+        spool: &Spool,
+        spot: &host::Spot,
+    ) -> Result<Written> {
+        let (opened, there) = self.dir.open_spot(spot).meaning()?;
+        self.check_file_size(there.size.saturating_add(spool.total))?;
+        let taken = self.take(whole(spool.total), 0)?;
+        let appended = spool.append_to(&opened, there.size).and_then(|()| {
+            opened.set_modified(host::precise_now()).meaning()?;
+            self.dir.sync(&opened).meaning()
+        });
+        if let Err(err) = appended {
+            // What was there stays what it was.
+            opened.set_len(there.size).meaning()?;
+            return Err(err);
+        }
+        taken.keep();
+        let stat = opened.stat().meaning()?;
+        Ok(Written { entry: entry(file.clone(), &stat), bytes: spool.total, created: false })
+    }
+
+    fn append_to_copy(
+        &self,
+        file: &SandboxPath,
+        spool: Spool,
+        spot: &host::Spot,
+        there: host::Stat,
+    ) -> Result<Written> {
+        let (opened, _) = self.dir.open_spot(spot).meaning()?;
+        self.check_file_size(there.size.saturating_add(spool.total))?;
+        let mut copy = self.dir.begin(&host_path(file)).meaning()?;
+        copy.copy_from(&opened).meaning()?;
+        let bytes = spool.total;
+        spool.append_to_unfinished(&mut copy)?;
+        self.dir.ready(&copy, spot).meaning()?;
+        let placed = self.place_held(file, copy, spot, Some(there), WriteMode::Append);
+        let written = placed.map_err(|(err, _)| err)?;
+        self.dir.settle(spot).meaning()?;
+        Ok(Written { bytes, ..written })
+    }
+
+    /// What is at a spot, if it may be written as asked.
+    fn check_target(
+        &self,
+        spot: &host::Spot,
+        options: &WriteOptions,
+    ) -> Result<Option<host::Stat>> {
+        let there = spot.stat().meaning()?;
+        match there.map(|there| there.kind) {
+            Some(host::Kind::Directory) => return Err(meaning(host::Errno::ISDIR.into())),
+            Some(host::Kind::Special) => return Err(meaning(host::Error::Special)),
+            Some(_) if options.mode == WriteMode::CreateNew => {
+                return Err(meaning(host::Errno::EXIST.into()));
+            }
+            Some(_) | None => {}
+        }
+        check_expected(&options.expected, there.as_ref())?;
+        Ok(there)
+    }
+
+    fn check_early(&self, file: &SandboxPath, options: &WriteOptions) -> Result<()> {
+        match self.spot(file, Links::Follow, crate::Parents::Require) {
+            Ok(spot) => self.check_target(&spot, options).map(drop),
+            // Directories on the way are made at the end, if at all.
+            Err(err) if err.kind() == ErrorKind::NotFound => Ok(()),
+            Err(err) => Err(err),
+        }
+    }
+}
+
+impl Spool {
+    fn append_to(&self, target: &host::OpenedFile, mut offset: u64) -> Result<()> {
+        if let Some(unfinished) = &self.unfinished {
+            offset = unfinished.copy_to(target, offset).meaning()?;
+        }
+        for piece in &self.pieces {
+            target.write_all_at(piece, offset).meaning()?;
+            offset += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn append_to_unfinished(self, target: &mut host::Unfinished) -> Result<()> {
+        if let Some(unfinished) = &self.unfinished {
+            target.append_from(unfinished).meaning()?;
+        }
+        self.pieces.iter().try_for_each(|piece| target.append(piece).meaning())
+    }
+}
+
+/// Refuses when what is there is not what the caller believes.
+pub(super) fn check_expected(expected: &If, there: Option<&host::Stat>) -> Result<()> {
+    if expected.holds(there.map(version).as_ref()) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::PreconditionFailed, "the file is not in the expected state"))
+}

@@ -1,0 +1,169 @@
+//! The directory itself.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, fsync, open, syncfs};
+use rustix::io::Errno;
+
+use crate::beneath::Beneath;
+use crate::staging::Staging;
+use crate::{Error, Result, Stat, Tally, stat, sweep, walk};
+
+/// A directory, held by its descriptor. Every path is relative to it; the empty path is itself.
+#[derive(Debug)]
+pub struct Dir {
+    path: PathBuf,
+    /// Replaced when the directory was removed and made anew.
+    root: RwLock<Arc<OwnedFd>>,
+    beneath: Beneath,
+    options: Options,
+    staging: Option<Arc<Staging>>,
+}
+
+/// How a directory is served.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether mounts are crossed.
+    pub mounts: Mounts,
+    /// Whether changes wait for the disk.
+    pub durability: Durability,
+    /// Where unfinished files may lie, the best place first.
+    pub staging: Vec<PathBuf>,
+}
+
+/// Whether paths may lead into file systems mounted beneath the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mounts {
+    /// They end at a mount point.
+    Stay,
+    /// They may cross.
+    Cross,
+}
+
+/// Whether a change waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// It survives a power cut.
+    Full,
+    /// It survives the end of the process.
+    Relaxed,
+}
+
+impl Dir {
+    /// Opens the directory at `path`, an operator's path.
+    pub fn open_root(path: &Path, options: Options) -> Result<Self> {
+        let root = open_root(path)?;
+        let beneath = Beneath::new(path, options.mounts)?;
+        let staging =
+            options.staging.iter().find_map(|place| Staging::open(place, &root).ok()).map(Arc::new);
+        let root = RwLock::new(Arc::new(root));
+        Ok(Self { path: path.into(), root, beneath, options, staging })
+    }
+
+    /// Whether unfinished files lie outside the tree.
+    pub fn has_staging(&self) -> bool {
+        self.staging.is_some()
+    }
+
+    /// Removes unfinished files that dead processes left in the tree, unless another process
+    /// serves it too. Reads the whole tree, where staging outside it does not serve every path.
+    pub fn sweep(&self) -> Result<()> {
+        if self.staging.is_some() && self.options.mounts == Mounts::Stay {
+            return Ok(());
+        }
+        let root = self.root();
+        let alone = flock(&root, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let swept = match alone {
+            true => sweep::tree(&self.open(Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY)?),
+            false => Ok(()),
+        };
+        // From here on it tells others that somebody serves the tree.
+        flock(&root, FlockOperation::NonBlockingLockShared)?;
+        swept
+    }
+
+    /// What is at `path`, with links followed.
+    pub fn stat(&self, path: &Path) -> Result<Stat> {
+        stat::of(self.open(path, OFlags::PATH)?)
+    }
+
+    /// What is at `path`, if the kernel's caches know; none otherwise.
+    pub fn stat_cached(&self, path: &Path) -> Result<Option<Stat>> {
+        let root = self.root();
+        self.beneath.open_cached(&*root, path, OFlags::PATH)?.map(stat::of).transpose()
+    }
+
+    /// How much the tree holds.
+    pub fn tally(&self) -> Result<Tally> {
+        walk::tally(&self.open(Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY)?)
+    }
+
+    pub(crate) fn beneath(&self) -> &Beneath {
+        &self.beneath
+    }
+
+    pub(crate) fn mounts(&self) -> Mounts {
+        self.options.mounts
+    }
+
+    pub(crate) fn staging(&self) -> Option<&Arc<Staging>> {
+        self.staging.as_ref()
+    }
+
+    pub(crate) fn root(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.root.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Opens a path beneath the root. A root that was removed is looked for once more.
+    pub(crate) fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+        let root = self.root();
+        match self.beneath.open(&*root, path, flags) {
+            Err(err @ (Error::Unavailable | Error::Os(Errno::NOENT))) if is_gone(&root) => {
+                self.renew().map_err(|_| Error::Unavailable)?;
+                let again = self.beneath.open(&*self.root(), path, flags);
+                again.map_err(|again| if again == Error::Unavailable { err } else { again })
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Waits until a directory's names are on the disk.
+    pub(crate) fn sync_names(&self, dir: &OwnedFd) -> Result<()> {
+        self.sync_with(|| fsync(dir))
+    }
+
+    /// Waits until an open file is on the disk.
+    pub(crate) fn sync_file(&self, file: &OwnedFd) -> Result<()> {
+        self.sync_with(|| fsync(file))
+    }
+
+    /// Waits until everything on a file system is on the disk: for many files at once.
+    pub(crate) fn sync_all(&self, anywhere: &OwnedFd) -> Result<()> {
+        self.sync_with(|| syncfs(anywhere))
+    }
+
+    fn sync_with(&self, sync: impl FnOnce() -> rustix::io::Result<()>) -> Result<()> {
+        match self.options.durability {
+            Durability::Full => Ok(sync()?),
+            Durability::Relaxed => Ok(()),
+        }
+    }
+
+    fn renew(&self) -> Result<()> {
+        let renewed = Arc::new(open_root(&self.path)?);
+        *self.root.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        Ok(())
+    }
+}
+
+fn open_root(path: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(open(path, flags, Mode::empty())?)
+}
+
+/// A removed directory has no names left; a stale one does not even say so.
+fn is_gone(root: &OwnedFd) -> bool {
+    stat::of(root).map_or(true, |stat| stat.links == 0)
+}

@@ -1,0 +1,206 @@
+//! What a directory holds, sorted, with memory that does not grow with the directory.
+
+use std::ffi::OsStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::fs::{FileType, OFlags, RawDir, SeekFrom, seek};
+use rustix::io::Errno;
+
+use crate::{Dir, Error, Kind, Result, Stat, is_reserved, stat};
+
+/// Names are gathered in passes of at most so many bytes.
+const PASS_BYTES: usize = 8 << 20;
+const READ_BYTES: usize = 64 << 10;
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Listing {
+    dir: OwnedFd,
+}
+
+impl Dir {
+    /// Opens the directory at `path` for listing.
+    pub fn list(&self, path: &Path) -> Result<Listing> {
+        Ok(Listing { dir: self.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)? })
+    }
+}
+
+impl Listing {
+    /// The first names after `after`, sorted by their bytes: at most `most`, and no more than fit
+    /// into the memory of one pass. Reads the whole directory.
+    pub fn names(&self, after: Option<&OsStr>, most: usize) -> Result<Names> {
+        let mut first = First::new(after.map(OsStr::as_bytes), most);
+        seek(&self.dir, SeekFrom::Start(0))?;
+        each(&self.dir, |name, _| {
+            if !is_reserved(name) {
+                first.offer(name.as_bytes());
+            }
+            Ok(())
+        })?;
+        Ok(first.finish())
+    }
+
+    /// The state of a name, not followed; none when it vanished meanwhile.
+    pub fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
+        match stat::of_name(&self.dir, name) {
+            Err(Error::Os(Errno::NOENT)) => Ok(None),
+            outcome => outcome.map(Some),
+        }
+    }
+}
+
+/// Calls `visit` with every name in a directory but `.` and `..`, and with what it is.
+pub(crate) fn each(
+    dir: impl AsFd,
+    mut visit: impl FnMut(&OsStr, Kind) -> Result<()>,
+) -> Result<()> {
+    let mut space = [MaybeUninit::uninit(); READ_BYTES];
+    let mut entries = RawDir::new(dir.as_fd(), &mut space);
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        let mut kind = Kind::of(entry.file_type());
+        // Some file systems do not say.
+        if entry.file_type() == FileType::Unknown {
+            match stat::of_name(dir.as_fd(), name) {
+                Ok(stat) => kind = stat.kind,
+                Err(Error::Os(Errno::NOENT)) => continue,
+                Err(err) => return Err(err),
+            }
+        }
+        visit(name, kind)?;
+    }
+    Ok(())
+}
+
+/// Sorted names in one piece of memory.
+#[derive(Debug)]
+pub struct Names {
+    text: Vec<u8>,
+    ends: Vec<(u32, u16)>,
+    /// Whether the directory holds names behind the last one.
+    pub more: bool,
+}
+
+impl Names {
+    /// The names in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &OsStr> {
+        self.ends.iter().map(|at| OsStr::from_bytes(slice(&self.text, *at)))
+    }
+
+    /// The name at a position.
+    pub fn nth(&self, position: usize) -> Option<&OsStr> {
+        self.ends.get(position).map(|at| OsStr::from_bytes(slice(&self.text, *at)))
+    }
+}
+
+/// Keeps the smallest names that were offered.
+struct First<'a> {
+    after: Option<&'a [u8]>,
+    most: usize,
+    names: Names,
+    /// Names from here on are known not to be among the first.
+    bound: Option<Vec<u8>>,
+}
+
+impl<'a> First<'a> {
+    fn new(after: Option<&'a [u8]>, most: usize) -> Self {
+        let names = Names { text: Vec::new(), ends: Vec::new(), more: false };
+        Self { after, most, names, bound: None }
+    }
+
+    fn offer(&mut self, name: &[u8]) {
+        if self.after.is_some_and(|after| name <= after) {
+            return;
+        }
+        if self.bound.as_deref().is_some_and(|bound| name >= bound) {
+            self.names.more = true;
+            return;
+        }
+        let start = u32::try_from(self.names.text.len()).unwrap_or(u32::MAX);
+        self.names.ends.push((start, u16::try_from(name.len()).unwrap_or(u16::MAX)));
+        self.names.text.extend_from_slice(name);
+        let too_many = self.names.ends.len() > self.most.saturating_mul(2).max(1024);
+        if too_many || self.names.text.len() > 2 * PASS_BYTES {
+            self.trim();
+        }
+    }
+
+    /// Sorts, and lets go of what lies behind the first `most` or behind one pass's memory.
+    fn trim(&mut self) {
+        let Names { text, ends, more } = &mut self.names;
+        ends.sort_unstable_by(|a, b| slice(text, *a).cmp(slice(text, *b)));
+        let mut kept = Vec::with_capacity(text.len().min(PASS_BYTES));
+        let mut kept_ends = Vec::with_capacity(ends.len().min(self.most));
+        for at in ends.iter() {
+            let name = slice(text, *at);
+            if kept_ends.len() == self.most || kept.len() + name.len() > PASS_BYTES {
+                self.bound = Some(name.to_vec());
+                *more = true;
+                break;
+            }
+            kept_ends.push((u32::try_from(kept.len()).unwrap_or(u32::MAX), at.1));
+            kept.extend_from_slice(name);
+        }
+        (*text, *ends) = (kept, kept_ends);
+    }
+
+    fn finish(mut self) -> Names {
+        self.trim();
+        self.names
+    }
+}
+
+fn slice(text: &[u8], (start, len): (u32, u16)) -> &[u8] {
+    let start = start as usize;
+    text.get(start..start + usize::from(len)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn first(names: &[Vec<u8>], after: Option<&[u8]>, most: usize) -> (Vec<Vec<u8>>, bool) {
+        let mut first = First::new(after, most);
+        names.iter().for_each(|name| first.offer(name));
+        let names = first.finish();
+        (names.iter().map(|name| name.as_bytes().to_vec()).collect(), names.more)
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_is_what_a_full_sort_would_give(
+            names in proptest::collection::hash_set(
+                proptest::collection::vec(1..=255_u8, 1..4), 0..3000),
+            after in proptest::option::of(proptest::collection::vec(1..=255_u8, 1..4)),
+            most in 1..400_usize,
+        ) {
+            let names: Vec<_> = names.into_iter().collect();
+            let mut all: Vec<_> =
+                names.iter().filter(|n| after.as_ref().is_none_or(|a| *n > a)).cloned().collect();
+            all.sort();
+            let (page, more) = first(&names, after.as_deref(), most);
+            prop_assert_eq!(more, all.len() > most);
+            all.truncate(most);
+            prop_assert_eq!(page, all);
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_a_second_pass_goes_on() {
+        let names: Vec<Vec<u8>> =
+            (0..100_000).rev().map(|n| format!("{n:0>200}").into_bytes()).collect();
+        let (page, more) = first(&names, None, usize::MAX);
+        assert!(more && page.len() * 200 <= PASS_BYTES);
+        let (next, _) = first(&names, page.last().map(|name| &name[..]), usize::MAX);
+        assert_eq!(next[0], names[names.len() - 1 - page.len()]);
+    }
+}

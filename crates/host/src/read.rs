@@ -1,0 +1,138 @@
+//! Opening files, after a look at what they are.
+
+use std::io::IoSliceMut;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, ftruncate, openat, utimensat};
+use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite};
+
+use crate::{Dir, Error, Kind, Result, Spot, Stat, Time, clock, stat};
+
+/// An open regular file.
+#[derive(Debug)]
+pub struct OpenedFile {
+    fd: OwnedFd,
+}
+
+impl Dir {
+    /// Opens a regular file for reading. A FIFO, socket or device node is never opened, not even
+    /// to look: an `O_PATH` descriptor asks nothing of it.
+    pub fn open_file(&self, path: &Path) -> Result<(OpenedFile, Stat)> {
+        self.reopen(&self.open(path, OFlags::PATH)?, OFlags::RDONLY)
+    }
+
+    /// As `open_file`, if the kernel's caches know the way; none otherwise.
+    pub fn open_file_cached(&self, path: &Path) -> Result<Option<(OpenedFile, Stat)>> {
+        let root = self.root();
+        let looked_at = self.beneath().open_cached(&*root, path, OFlags::PATH)?;
+        looked_at.map(|looked_at| self.reopen(&looked_at, OFlags::RDONLY)).transpose()
+    }
+
+    /// Opens the regular file at a spot for reading and writing in place.
+    pub fn open_spot(&self, spot: &Spot) -> Result<(OpenedFile, Stat)> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let looked_at = openat(&spot.dir, &*spot.name, flags, Mode::empty())?;
+        self.reopen(&looked_at, OFlags::RDWR)
+    }
+
+    /// Changes the mode, of which only 0777 counts, and the time of what is at a spot.
+    pub fn set_metadata(
+        &self,
+        spot: &Spot,
+        mode: Option<u32>,
+        modified: Option<Time>,
+    ) -> Result<Stat> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let looked_at = openat(&spot.dir, &*spot.name, flags, Mode::empty())?;
+        if matches!(stat::of(&looked_at)?.kind, Kind::Symlink | Kind::Special) {
+            return Err(Error::Special);
+        }
+        let descriptors = self.beneath().own_descriptors();
+        let number = looked_at.as_raw_fd().to_string();
+        if let Some(mode) = mode {
+            chmodat(descriptors, &*number, Mode::from_raw_mode(mode & 0o777), AtFlags::empty())?;
+        }
+        if let Some(modified) = modified {
+            utimensat(descriptors, &*number, &clock::modified_at(modified), AtFlags::empty())?;
+        }
+        self.sync_names(&spot.dir)?;
+        stat::of(&looked_at)
+    }
+
+    pub(crate) fn reopen(&self, looked_at: &OwnedFd, flags: OFlags) -> Result<(OpenedFile, Stat)> {
+        let seen = stat::of(looked_at)?;
+        match seen.kind {
+            Kind::File => {
+                let fd = self.beneath().reopen(looked_at, flags)?;
+                Ok((OpenedFile { fd }, seen))
+            }
+            Kind::Directory => Err(Error::Os(Errno::ISDIR)),
+            Kind::Symlink | Kind::Special => Err(Error::Special),
+        }
+    }
+
+    /// Waits until what was written to an open file is on the disk.
+    pub fn sync(&self, file: &OpenedFile) -> Result<()> {
+        self.sync_file(&file.fd)
+    }
+}
+
+impl OpenedFile {
+    pub(crate) fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    /// What the file is now.
+    pub fn stat(&self) -> Result<Stat> {
+        stat::of(&self.fd)
+    }
+
+    /// Reads at `offset`; 0 at the end.
+    pub fn read_at(&self, space: &mut [u8], offset: u64) -> Result<usize> {
+        Ok(rustix::io::retry_on_intr(|| pread(&self.fd, &mut *space, offset))?)
+    }
+
+    /// Reads at `offset` what the page cache holds; none when that would wait for the disk, or
+    /// when the file system cannot tell.
+    pub fn read_cached(&self, space: &mut [u8], offset: u64) -> Result<Option<usize>> {
+        let space = &mut [IoSliceMut::new(space)];
+        match preadv2(&self.fd, space, offset, ReadWriteFlags::NOWAIT) {
+            Ok(len) => Ok(Some(len)),
+            Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        write_all_at(&self.fd, bytes, offset)
+    }
+
+    /// Cuts the file or lengthens it with zeros.
+    pub fn set_len(&self, len: u64) -> Result<()> {
+        Ok(ftruncate(&self.fd, len)?)
+    }
+
+    /// Stamps the file with a time of modification.
+    pub fn set_modified(&self, time: Time) -> Result<()> {
+        Ok(rustix::fs::futimens(&self.fd, &clock::modified_at(time))?)
+    }
+}
+
+/// Writes all of `bytes` at `offset`, however many calls that takes.
+pub(crate) fn write_all_at(file: &OwnedFd, mut bytes: &[u8], mut offset: u64) -> Result<()> {
+    while !bytes.is_empty() {
+        let written = rustix::io::retry_on_intr(|| pwrite(file, bytes, offset))?;
+        if written == 0 {
+            return Err(Error::Os(Errno::IO));
+        }
+        bytes = bytes.get(written..).unwrap_or_default();
+        offset += written as u64;
+    }
+    Ok(())
+}

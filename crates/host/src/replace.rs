@@ -1,0 +1,274 @@
+//! Files are written elsewhere, then renamed into place: a reader sees the old file or the new.
+
+use std::ffi::OsString;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, fchown, linkat, openat, renameat, renameat_with,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::read::write_all_at;
+use crate::staging::{Staging, random_name};
+use crate::{Dir, Error, Kind, Mounts, OpenedFile, Result, Spot, Stat, Time, clock, spot, stat};
+
+/// A file that nobody sees yet. Dropped before it is placed, it never was.
+#[derive(Debug)]
+pub struct Unfinished {
+    file: OwnedFd,
+    place: Place,
+    len: u64,
+}
+
+/// What may be at the spot where a file is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Nothing.
+    Refuse,
+    /// A file or link, which is replaced.
+    Replace,
+}
+
+/// How a file was placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// By a rename, all at once.
+    Whole,
+    /// By writing into the file that is there, since a mount pins it.
+    InPlace,
+}
+
+#[derive(Debug)]
+enum Place {
+    Staged(Arc<Staging>, OsString),
+    Beside(OwnedFd, OsString),
+    /// In this directory's file system, without any name.
+    Nameless(OwnedFd),
+    Done,
+}
+
+impl Dir {
+    /// Begins a file that is to be placed at `path`.
+    pub fn begin(&self, path: &Path) -> Result<Unfinished> {
+        let nearest = match (self.staging(), self.mounts()) {
+            (Some(staging), Mounts::Stay) => return Unfinished::staged(staging),
+            _ => self.nearest_dir(path)?,
+        };
+        let mount = stat::of(&nearest)?.mount;
+        match self.staging().filter(|staging| staging.mount() == mount) {
+            Some(staging) => Unfinished::staged(staging),
+            None => Unfinished::beside(nearest),
+        }
+    }
+
+    /// Makes a file ready to be placed at a spot: its content is on the disk, its mode and owner
+    /// are those of what it will replace, without setuid and setgid, or those of a new file.
+    pub fn ready(&self, file: &Unfinished, spot: &Spot) -> Result<()> {
+        dress(&file.file, spot, spot.stat()?.as_ref())?;
+        rustix::fs::futimens(&file.file, &clock::modified_at(clock::precise_now()))?;
+        self.sync_file(&file.file)
+    }
+
+    /// Places a ready file at a spot, and tells what is there now. A file that could not be placed
+    /// is given back.
+    pub fn place(
+        &self,
+        mut file: Unfinished,
+        spot: &Spot,
+        existing: Existing,
+    ) -> Result<(Placed, Stat), (Error, Unfinished)> {
+        let outcome = match self.rename_into_place(&mut file, spot, existing) {
+            Err(Error::Os(Errno::BUSY)) => self.write_in_place(&file, spot),
+            outcome => outcome.and_then(|()| Ok((Placed::Whole, file.stat()?))),
+        };
+        outcome.map_err(|err| (err, file))
+    }
+
+    /// Waits until the name at a spot is on the disk.
+    pub fn settle(&self, spot: &Spot) -> Result<()> {
+        self.sync_names(&spot.dir)
+    }
+
+    fn rename_into_place(
+        &self,
+        file: &mut Unfinished,
+        spot: &Spot,
+        existing: Existing,
+    ) -> Result<()> {
+        if let Place::Nameless(dir) = &file.place {
+            match self.name_nameless(file, &spot.dir, &spot.name) {
+                Ok(()) => {
+                    file.place = Place::Done;
+                    return Ok(());
+                }
+                Err(Error::Os(Errno::EXIST)) if existing == Existing::Replace => {}
+                Err(err) => return Err(err),
+            }
+            let (dir, name) = (dir.try_clone().map_err(|_| Errno::MFILE)?, random_name()?);
+            self.name_nameless(file, &dir, &name)?;
+            file.place = Place::Beside(dir, name);
+        }
+        let (dir, name) = match &file.place {
+            Place::Staged(staging, name) => (staging.dir(), name),
+            Place::Beside(dir, name) => (dir, name),
+            Place::Nameless(_) | Place::Done => return Err(Error::Os(Errno::INVAL)),
+        };
+        match existing {
+            Existing::Replace => renameat(dir, &**name, &spot.dir, &*spot.name)?,
+            Existing::Refuse => rename_new(dir, name, &spot.dir, &spot.name)?,
+        }
+        file.place = Place::Done;
+        Ok(())
+    }
+
+    fn name_nameless(&self, file: &Unfinished, dir: &OwnedFd, name: &OsString) -> Result<()> {
+        let number = file.file.as_raw_fd().to_string();
+        let descriptors = self.beneath().own_descriptors();
+        Ok(linkat(descriptors, number, dir, &**name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    /// A file that is itself a mount point, such as a container's `/etc/hosts`, cannot be renamed
+    /// over.
+    fn write_in_place(&self, file: &Unfinished, spot: &Spot) -> Result<(Placed, Stat)> {
+        let looked_at = openat(&spot.dir, &*spot.name, LOOK, Mode::empty())?;
+        let (target, _) = self.reopen(&looked_at, OFlags::RDWR)?;
+        target.set_len(0)?;
+        crate::copy::bytes(&file.file, target.fd(), 0)?;
+        self.sync_file(target.fd())?;
+        Ok((Placed::InPlace, target.stat()?))
+    }
+
+    /// The innermost directory on the way to `path` that exists.
+    pub(crate) fn nearest_dir(&self, path: &Path) -> Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK;
+        let mut dir = path.parent();
+        while let Some(at) = dir {
+            match self.open(at, flags) {
+                Err(Error::Os(Errno::NOENT | Errno::NOTDIR)) => dir = at.parent(),
+                outcome => return outcome,
+            }
+        }
+        self.open(Path::new(""), flags)
+    }
+}
+
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FRESH: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::RDWR).union(OFlags::CLOEXEC);
+
+impl Unfinished {
+    fn staged(staging: &Arc<Staging>) -> Result<Self> {
+        let name = random_name()?;
+        let file = openat(staging.dir(), &*name, FRESH, Mode::RUSR | Mode::WUSR)?;
+        Ok(Self { file, place: Place::Staged(Arc::clone(staging), name), len: 0 })
+    }
+
+    fn beside(dir: OwnedFd) -> Result<Self> {
+        let nameless = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match openat(&dir, ".", nameless, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(Self { file, place: Place::Nameless(dir), len: 0 }),
+            // What file systems answer that cannot make a nameless file.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
+                let name = random_name()?;
+                let file = openat(&dir, &*name, FRESH, Mode::RUSR | Mode::WUSR)?;
+                Ok(Self { file, place: Place::Beside(dir, name), len: 0 })
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// How many bytes it holds.
+    pub fn size(&self) -> u64 {
+        self.len
+    }
+
+    /// Writes all of `bytes` at the end.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        write_all_at(&self.file, bytes, self.len)?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Takes over the whole content of an open file.
+    pub fn copy_from(&mut self, source: &OpenedFile) -> Result<()> {
+        self.len = crate::copy::bytes(source.fd(), &self.file, self.len)?;
+        Ok(())
+    }
+
+    /// Takes over the whole content of another unfinished file, behind its own.
+    pub fn append_from(&mut self, source: &Self) -> Result<()> {
+        self.len = crate::copy::bytes(&source.file, &self.file, self.len)?;
+        Ok(())
+    }
+
+    /// Stamps it with a time of modification.
+    pub fn set_modified(&self, time: Time) -> Result<()> {
+        Ok(rustix::fs::futimens(&self.file, &clock::modified_at(time))?)
+    }
+
+    /// Puts its content at the end of an open file, which begins at `offset`.
+    pub fn copy_to(&self, target: &OpenedFile, offset: u64) -> Result<u64> {
+        crate::copy::bytes(&self.file, target.fd(), offset)
+    }
+
+    fn stat(&self) -> Result<Stat> {
+        stat::of(&self.file)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let (dir, name) = match &self.place {
+            Place::Staged(staging, name) => (staging.dir(), name),
+            Place::Beside(dir, name) => (dir, name),
+            Place::Nameless(_) | Place::Done => return,
+        };
+        let _gone = unlinkat(dir, &**name, AtFlags::empty());
+    }
+}
+
+/// Renames where nothing may be replaced.
+pub(crate) fn rename_new(
+    from: &OwnedFd,
+    name: &OsString,
+    to: &OwnedFd,
+    new: &OsString,
+) -> Result<()> {
+    match renameat_with(from, &**name, to, &**new, RenameFlags::NOREPLACE) {
+        // Some network file systems do not know the flag; a second name refuses just as well.
+        Err(Errno::INVAL) if stat::of_name(from, &**name)?.kind != Kind::Directory => {
+            linkat(from, &**name, to, &**new, AtFlags::empty())?;
+            Ok(unlinkat(from, &**name, AtFlags::empty())?)
+        }
+        outcome => Ok(outcome?),
+    }
+}
+
+/// Gives a new file the mode and owner that it should have at its spot.
+fn dress(file: &OwnedFd, at: &Spot, there: Option<&Stat>) -> Result<()> {
+    let replaced = there.filter(|there| there.kind == Kind::File);
+    let mode = replaced.map_or(0o644, |there| there.mode & 0o777);
+    let owner = match replaced {
+        Some(there) => {
+            let ids = (rustix::fs::Uid::from_raw(there.uid), rustix::fs::Gid::from_raw(there.gid));
+            Some(ids)
+        }
+        None => spot::heir(&at.dir)?,
+    };
+    if let Some((uid, gid)) = owner {
+        match fchown(file, Some(uid), Some(gid)) {
+            // A server that is not root cannot give files away; the file is then its own.
+            Ok(()) | Err(Errno::PERM) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(fchmod(file, Mode::from_raw_mode(mode))?)
+}
+
+/// Gives an open file a mode and a time of modification.
+pub(crate) fn set_mode_and_time(file: &OwnedFd, mode: u32, modified: Time) -> Result<()> {
+    fchmod(file, Mode::from_raw_mode(mode & 0o777))?;
+    Ok(rustix::fs::futimens(file, &clock::modified_at(modified))?)
+}

@@ -1,0 +1,51 @@
+//! A reserved name for a whole tree on its way in or out, removed when it is dropped.
+
+use std::os::fd::OwnedFd;
+
+use crate::staging::random_name;
+use crate::{Dir, Error, Mounts, Result, Spot, stat, walk};
+use rustix::io::Errno;
+
+/// A spot that nobody sees, on the mount where it is needed.
+#[derive(Debug)]
+pub struct Scratch {
+    spot: Spot,
+}
+
+impl Dir {
+    /// A free scratch spot from which a rename into `near` works.
+    pub(crate) fn scratch(&self, near: &OwnedFd) -> Result<Scratch> {
+        let staging = match (self.staging(), self.mounts()) {
+            (Some(staging), Mounts::Stay) => Some(staging),
+            (Some(staging), Mounts::Cross) => {
+                Some(staging).filter(|_| stat::of(near).is_ok_and(|s| s.mount == staging.mount()))
+            }
+            (None, _) => None,
+        };
+        let dir = staging.map_or(near, |staging| staging.dir());
+        let dir = dir.try_clone().map_err(|_| Error::Os(Errno::MFILE))?;
+        Ok(Scratch { spot: Spot::in_dir(dir, random_name()?) })
+    }
+}
+
+impl Scratch {
+    /// Where it is.
+    pub fn spot(&self) -> &Spot {
+        &self.spot
+    }
+
+    /// Removes what is there now, and says how that went.
+    pub(crate) fn clear(self) -> Result<()> {
+        match walk::remove(&self.spot.dir, &self.spot.name) {
+            Err(Error::Os(Errno::NOENT)) => Ok(()),
+            outcome => outcome,
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept by the next start.
+        let _unswept = walk::remove(&self.spot.dir, &self.spot.name);
+    }
+}

@@ -1,0 +1,213 @@
+//! A name in an open directory: what every change acts on.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, chownat, mkdirat, readlinkat, symlinkat, unlinkat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::{Dir, Error, Kind, Mounts, Result, Stat, beneath, stat};
+
+/// As many links as the kernel follows.
+const MOST_LINKS: usize = 40;
+const TO_CHANGE: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// Whether a link in the last place is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// Its target is meant.
+    Follow,
+    /// It is meant itself.
+    Keep,
+}
+
+/// Whether missing directories on the way are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parents {
+    /// They are made.
+    Create,
+    /// They must be there.
+    Require,
+}
+
+/// A name, present or not, in a directory that is held open.
+///
+/// Directories that were made on the way are removed again when the spot is dropped before
+/// [`Spot::keep_parents`].
+#[derive(Debug)]
+pub struct Spot {
+    pub(crate) dir: OwnedFd,
+    pub(crate) name: OsString,
+    made: Made,
+}
+
+impl Dir {
+    /// The spot that a path means.
+    pub fn spot(&self, path: &Path, links: Links, parents: Parents) -> Result<Spot> {
+        let mut path = path.to_path_buf();
+        for _ in 0..=MOST_LINKS {
+            let (dir, name) = beneath::split(&path)?;
+            let mut made = Made::default();
+            let dir_fd = match (self.open(dir, TO_CHANGE), parents) {
+                (Err(Error::Os(Errno::NOENT)), Parents::Create) => self.make(dir, &mut made)?,
+                (outcome, _) => outcome?,
+            };
+            if crate::is_reserved(name) {
+                return Err(Error::Reserved);
+            }
+            let spot = Spot { dir: dir_fd, name: name.into(), made };
+            match spot.stat()? {
+                Some(Stat { kind: Kind::Symlink, .. }) if links == Links::Follow => {
+                    path = self.link_target(dir, &spot)?;
+                }
+                Some(there) => return self.on_this_mount(spot, &there),
+                None => return Ok(spot),
+            }
+        }
+        Err(Error::Os(Errno::LOOP))
+    }
+
+    /// What a link holds.
+    pub fn read_link(&self, path: &Path) -> Result<OsString> {
+        let spot = self.spot(path, Links::Keep, Parents::Require)?;
+        let target = readlinkat(&spot.dir, &*spot.name, Vec::new())?;
+        Ok(OsString::from_vec(target.into_bytes()))
+    }
+
+    /// Makes a directory at a spot; what is there already is left alone and is an error.
+    pub fn make_dir(&self, spot: &Spot) -> Result<()> {
+        spot.make_dir()?;
+        self.sync_names(&spot.dir)
+    }
+
+    /// Makes a link that holds `target` as it is.
+    pub fn symlink(&self, spot: &Spot, target: &OsStr) -> Result<()> {
+        symlinkat(target, &spot.dir, &*spot.name)?;
+        spot.adopt()?;
+        self.sync_names(&spot.dir)
+    }
+
+    /// Opens a directory whose last names are missing, and makes those.
+    fn make(&self, path: &Path, made: &mut Made) -> Result<OwnedFd> {
+        let mut missing = vec![path];
+        while let Some(parent) = missing.last().and_then(|last| last.parent()) {
+            match self.open(parent, TO_CHANGE) {
+                Err(Error::Os(Errno::NOENT)) => missing.push(parent),
+                Err(err) => return Err(err),
+                Ok(_) => break,
+            }
+        }
+        for dir in missing.iter().rev() {
+            let (parent, name) = beneath::split(dir)?;
+            let spot = Spot::in_dir(self.open(parent, TO_CHANGE)?, name.into());
+            match spot.make_dir() {
+                Ok(()) => self.sync_names(&spot.dir)?,
+                Err(Error::Os(Errno::EXIST)) => continue,
+                Err(err) => return Err(err),
+            }
+            made.0.push((spot.dir, spot.name));
+        }
+        // A dangling link on the way exists and leads nowhere.
+        let dangling =
+            |err| if err == Error::Os(Errno::NOENT) { Errno::NOTDIR.into() } else { err };
+        self.open(path, TO_CHANGE).map_err(dangling)
+    }
+
+    /// The path that a link leads to, as the kernel will read it: `..` in it is resolved there,
+    /// against the directories that really are on the way, and stays beneath the root.
+    fn link_target(&self, dir: &Path, spot: &Spot) -> Result<PathBuf> {
+        let target = readlinkat(&spot.dir, &*spot.name, Vec::new())?.into_bytes();
+        if target.first() == Some(&b'/') {
+            return match self.beneath().is_whole_machine() {
+                true => Ok(PathBuf::from(OsString::from_vec(target))),
+                false => Err(Error::Outside),
+            };
+        }
+        let mut joined = dir.as_os_str().as_bytes().to_vec();
+        if !joined.is_empty() {
+            joined.push(b'/');
+        }
+        joined.extend_from_slice(&target);
+        Ok(PathBuf::from(OsString::from_vec(joined)))
+    }
+
+    fn on_this_mount(&self, spot: Spot, there: &Stat) -> Result<Spot> {
+        let crossed = self.mounts() == Mounts::Stay && there.mount != stat::of(&spot.dir)?.mount;
+        if crossed { Err(Error::Outside) } else { Ok(spot) }
+    }
+}
+
+impl Spot {
+    /// What is there now, not followed.
+    pub fn stat(&self) -> Result<Option<Stat>> {
+        match stat::of_name(&self.dir, &*self.name) {
+            Err(Error::Os(Errno::NOENT)) => Ok(None),
+            outcome => outcome.map(Some),
+        }
+    }
+
+    /// How many directories were made on the way.
+    pub fn made(&self) -> usize {
+        self.made.0.len()
+    }
+
+    /// Identifies the spot among all others: device and number of the directory, and the name.
+    pub fn identity(&self) -> Result<((u32, u32), u64, &OsStr)> {
+        let dir = stat::of(&self.dir)?;
+        Ok((dir.device, dir.inode, &self.name))
+    }
+
+    /// Lets the directories that were made stay.
+    pub fn keep_parents(mut self) {
+        self.made.0.clear();
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> Result<bool> {
+        Ok(self.identity()? == other.identity()?)
+    }
+
+    pub(crate) fn make_dir(&self) -> Result<()> {
+        mkdirat(&self.dir, &*self.name, Mode::from_raw_mode(0o755))?;
+        self.adopt()
+    }
+
+    pub(crate) fn in_dir(dir: OwnedFd, name: OsString) -> Self {
+        Self { dir, name, made: Made::default() }
+    }
+
+    /// A server that runs as root makes things for whom the directory belongs to.
+    fn adopt(&self) -> Result<()> {
+        if let Some((uid, gid)) = heir(&self.dir)? {
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            chownat(&self.dir, &*self.name, Some(uid), Some(gid), flags)?;
+        }
+        Ok(())
+    }
+}
+
+/// Directories made on the way to a spot, the outermost first; removed again unless kept.
+#[derive(Debug, Default)]
+struct Made(Vec<(OwnedFd, OsString)>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        while let Some((dir, name)) = self.0.pop() {
+            // One that is in use by now stays.
+            let _in_use = unlinkat(&dir, &*name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// To whom a new thing in `dir` should belong, when that is not who we are.
+pub(crate) fn heir(dir: &OwnedFd) -> Result<Option<(rustix::fs::Uid, rustix::fs::Gid)>> {
+    if !geteuid().is_root() {
+        return Ok(None);
+    }
+    let dir = stat::of(dir)?;
+    let ids = (rustix::fs::Uid::from_raw(dir.uid), rustix::fs::Gid::from_raw(dir.gid));
+    Ok((dir.uid != 0).then_some(ids))
+}
