@@ -11,7 +11,7 @@ use rustix::io::{Errno, pread};
 
 use crate::read::write_all_at;
 use crate::replace::set_mode_and_time;
-use crate::walk::{Node, Tally, Walk};
+use crate::walk::{Follower, Tally, Walk};
 use crate::{Error, Kind, Result, Stat, clock, is_reserved, list, stat, walk};
 
 const STEP: usize = 64 << 20;
@@ -66,20 +66,18 @@ pub(crate) fn tree(
     let source = walk::child(from, name)?;
     mkdirat(to, new, Mode::RWXU)?;
     let copy = walk::child(to, new)?;
-    let mut finished: Vec<(Node, Stat)> = Vec::new();
-    let mut walk = Walk::new(&source);
+    let (mut walk, mut mirror) = (Walk::new(&source), Follower::new(&copy));
     while let Some(next) = walk.next() {
-        let (node, dir) = next?;
-        let into = node.open(&copy)?;
+        let dir = next?;
+        let into = mirror.follow(&walk)?;
         tally.directories += 1;
-        finished.push((node.clone(), stat::of(&dir)?));
         list::each(&dir, |name, kind| {
             if is_reserved(name) {
                 return Ok(());
             }
             if kind == Kind::Directory {
                 mkdirat(&into, name, Mode::RWXU)?;
-                walk.push(node.child(name));
+                walk.push(name);
                 return Ok(());
             }
             match stat::of_name(&dir, name) {
@@ -88,10 +86,9 @@ pub(crate) fn tree(
                 Err(err) => Err(err),
             }
         })?;
-    }
-    // A directory's time changes with what is put into it, so it is set when all is there.
-    for (node, seen) in finished.iter().rev() {
-        set_mode_and_time(&node.open(&copy)?, seen.mode, seen.modified)?;
+        // All its names are there by now, and only names change a directory's time.
+        let seen = stat::of(&dir)?;
+        set_mode_and_time(&into, seen.mode, seen.modified)?;
     }
     Ok(tally)
 }

@@ -91,8 +91,7 @@ impl Dir {
 
     /// What is at `path`, if the kernel's caches know; none otherwise.
     pub fn stat_cached(&self, path: &Path) -> Result<Option<Stat>> {
-        let root = self.root();
-        self.beneath.open_cached(&*root, path, OFlags::PATH)?.map(stat::of).transpose()
+        self.open_cached(path, OFlags::PATH)?.map(stat::of).transpose()
     }
 
     /// How much the tree holds.
@@ -119,14 +118,19 @@ impl Dir {
     /// Opens a path beneath the root. A root that was removed is looked for once more.
     pub(crate) fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd> {
         let root = self.root();
-        match self.beneath.open(&*root, path, flags) {
-            Err(err @ (Error::Unavailable | Error::Os(Errno::NOENT))) if is_gone(&root) => {
-                self.renew().map_err(|_| Error::Unavailable)?;
-                let again = self.beneath.open(&*self.root(), path, flags);
-                again.map_err(|again| if again == Error::Unavailable { err } else { again })
-            }
-            outcome => outcome,
+        let outcome = self.beneath.open(&*root, path, flags);
+        if !is_doubtful(path, &outcome) || !is_gone(&root) {
+            return outcome;
         }
+        self.renew().map_err(|_| Error::Unavailable)?;
+        self.beneath.open(&*self.root(), path, flags)
+    }
+
+    /// As `open`, if the kernel's caches know the way and the root is surely there; none otherwise.
+    pub(crate) fn open_cached(&self, path: &Path, flags: OFlags) -> Result<Option<OwnedFd>> {
+        let root = self.root();
+        let outcome = self.beneath.open_cached(&*root, path, flags);
+        if is_doubtful(path, &outcome) && is_gone(&root) { Ok(None) } else { outcome }
     }
 
     /// Waits until a directory's names are on the disk.
@@ -161,6 +165,12 @@ impl Dir {
 fn open_root(path: &Path) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(open(path, flags, Mode::empty())?)
+}
+
+/// Whether an answer may come from a root that was removed: it still opens, and holds nothing.
+fn is_doubtful<T>(path: &Path, outcome: &Result<T>) -> bool {
+    path.as_os_str().is_empty()
+        || matches!(outcome, Err(Error::Unavailable | Error::Os(Errno::NOENT)))
 }
 
 /// A removed directory has no names left; a stale one does not even say so.

@@ -1,12 +1,13 @@
 //! One tree poured into another: directories are united, files replaced.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{AtFlags, renameat, unlinkat};
 use rustix::io::Errno;
 
-use crate::walk::{Node, Walk, child};
+use crate::walk::{Follower, Walk, child, open_beneath};
 use crate::{Dir, Error, Kind, Result, Spot, Stat, Tally, is_reserved, list, stat};
 
 impl Dir {
@@ -36,28 +37,25 @@ impl Dir {
             }
             Ok(renameat(from, name, to, name)?)
         })?;
-        for node in united.iter().rev().filter(|node| **node != Node::top()) {
-            let (parent, name) = node.parts();
-            let parent = Node::at(parent).open(source)?;
-            unlinkat(&parent, name, AtFlags::REMOVEDIR)?;
-        }
+        united.remove_empty(source)?;
         self.sync_all(dest)?;
         Ok(replaced)
     }
 }
 
 /// Calls `each` with every pair that is not a directory on both sides; gives the directories that
-/// are, the outer ones first.
+/// are.
 fn visit(
     source: &OwnedFd,
     dest: &OwnedFd,
     mut each: impl FnMut(&OwnedFd, &OwnedFd, &OsStr, Kind, Option<Stat>) -> Result<()>,
-) -> Result<Vec<Node>> {
-    let mut united = Vec::new();
-    let mut walk = Walk::new(source);
+) -> Result<United> {
+    let mut united = United::default();
+    let (mut walk, mut other) = (Walk::new(source), Follower::new(dest));
     while let Some(next) = walk.next() {
-        let (node, from) = next?;
-        let to = node.open(dest)?;
+        let from = next?;
+        let to = other.follow(&walk)?;
+        united.note(&walk);
         list::each(&from, |name, kind| {
             if is_reserved(name) {
                 return Ok(());
@@ -68,13 +66,48 @@ fn visit(
             };
             match there {
                 Some(there) if kind == Kind::Directory && there.kind == Kind::Directory => {
-                    walk.push(node.child(name));
+                    walk.push(name);
                     Ok(())
                 }
                 there => each(&from, &to, name, kind, there),
             }
         })?;
-        united.push(node);
     }
     Ok(united)
+}
+
+/// Directories that a walk came through, each with the place of its parent in the list.
+#[derive(Default)]
+struct United {
+    all: Vec<(usize, OsString)>,
+    way: Vec<usize>,
+}
+
+impl United {
+    fn note(&mut self, walk: &Walk<'_>) {
+        self.way.truncate(walk.depth());
+        let parent = self.way.last().copied().unwrap_or(0);
+        self.way.push(self.all.len());
+        self.all.push((parent, walk.name().to_owned()));
+    }
+
+    /// Removes them from a tree, the inner ones first; one that is in use again stays and fails.
+    fn remove_empty(&self, top: &OwnedFd) -> Result<()> {
+        for (place, (parent, name)) in self.all.iter().enumerate().skip(1).rev() {
+            debug_assert!(*parent < place);
+            let parent = open_beneath(top, &self.names(*parent))?;
+            unlinkat(&parent, &**name, AtFlags::REMOVEDIR)?;
+        }
+        Ok(())
+    }
+
+    fn names(&self, mut place: usize) -> Vec<u8> {
+        let mut names = Vec::new();
+        while let Some((parent, name)) = self.all.get(place).filter(|_| place != 0) {
+            names.push(name.as_bytes());
+            place = *parent;
+        }
+        names.reverse();
+        names.join(&b'/')
+    }
 }

@@ -24,8 +24,7 @@ impl Dir {
 
     /// As `open_file`, if the kernel's caches know the way; none otherwise.
     pub fn open_file_cached(&self, path: &Path) -> Result<Option<(OpenedFile, Stat)>> {
-        let root = self.root();
-        let looked_at = self.beneath().open_cached(&*root, path, OFlags::PATH)?;
+        let looked_at = self.open_cached(path, OFlags::PATH)?;
         looked_at.map(|looked_at| self.reopen(&looked_at, OFlags::RDONLY)).transpose()
     }
 

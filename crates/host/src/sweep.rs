@@ -31,7 +31,7 @@ pub(crate) fn staging(place: &OwnedFd) -> Result<()> {
 pub(crate) fn tree(top: &OwnedFd) -> Result<()> {
     let mut walk = Walk::new(top);
     while let Some(next) = walk.next() {
-        let (node, dir) = match next {
+        let dir = match next {
             Err(Error::Os(Errno::ACCESS | Errno::XDEV)) => continue,
             next => next?,
         };
@@ -40,7 +40,7 @@ pub(crate) fn tree(top: &OwnedFd) -> Result<()> {
             if is_reserved(name) && !is_own(name) {
                 found.push(name.to_owned());
             } else if kind == Kind::Directory {
-                walk.push(node.child(name));
+                walk.push(name);
             }
             Ok(())
         })?;

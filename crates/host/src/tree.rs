@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::read::write_all_at;
 use crate::replace::{rename_new, set_mode_and_time};
 use crate::scratch::Scratch;
-use crate::walk::{Node, child};
+use crate::walk::{child, open_beneath};
 use crate::{
     Dir, Error, Kind, Links, Parents, Result, Spot, Tally, Time, beneath, clock, spot, stat,
 };
@@ -141,7 +141,7 @@ impl StagedTree {
     /// Adds a second name for a file that is a member already.
     pub fn hard_link(&mut self, path: &Path, member: &Path) -> Result<()> {
         let (from_parent, from_name) = beneath::split(member)?;
-        let from = Node::at(from_parent.as_os_str().as_bytes()).open(&self.top)?;
+        let from = open_beneath(&self.top, from_parent.as_os_str().as_bytes())?;
         let seen = stat::of_name(&from, from_name)?;
         if seen.kind != Kind::File {
             return Err(Error::Special);
@@ -171,7 +171,7 @@ impl StagedTree {
     }
 
     fn make_all(&mut self, path: &Path) -> Result<OwnedFd> {
-        match Node::at(path.as_os_str().as_bytes()).open(&self.top) {
+        match open_beneath(&self.top, path.as_os_str().as_bytes()) {
             Err(Error::Os(Errno::NOENT)) => {}
             outcome => return outcome,
         }
@@ -221,7 +221,7 @@ impl StagedTree {
 
     fn finish_directories(&mut self) -> Result<()> {
         for (path, mode, modified) in std::mem::take(&mut self.directories).iter().rev() {
-            let dir = Node::at(path.as_os_str().as_bytes()).open(&self.top)?;
+            let dir = open_beneath(&self.top, path.as_os_str().as_bytes())?;
             // Without these bits its owner could never remove it through us again.
             set_mode_and_time(&dir, *mode | 0o700, *modified)?;
         }

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::rc::Rc;
 
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, chmodat, fchmod, openat2, renameat_with,
@@ -36,55 +37,20 @@ pub struct Tally {
     pub directories: u64,
 }
 
-/// A directory in a tree, by the names that lead to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Node(Vec<u8>);
-
-impl Node {
-    pub(crate) fn top() -> Self {
-        Self(Vec::new())
+/// Opens a directory beneath `top` by its names, in as many hops as their length needs.
+pub(crate) fn open_beneath(top: &OwnedFd, names: &[u8]) -> Result<OwnedFd> {
+    let mut rest = names;
+    let mut dir = child(top, OsStr::new("."))?;
+    while !rest.is_empty() {
+        let hop = match rest.len() {
+            len if len <= HOP => len,
+            _ => rest.iter().take(HOP).rposition(|byte| *byte == b'/').unwrap_or(HOP),
+        };
+        let (now, later) = rest.split_at(hop);
+        dir = child(&dir, OsStr::from_bytes(now))?;
+        rest = later.strip_prefix(b"/").unwrap_or(later);
     }
-
-    /// The directory that these names lead to, with slashes between them.
-    pub(crate) fn at(names: &[u8]) -> Self {
-        Self(names.to_vec())
-    }
-
-    pub(crate) fn child(&self, name: &OsStr) -> Self {
-        let mut names = Vec::with_capacity(self.0.len() + 1 + name.len());
-        names.extend_from_slice(&self.0);
-        if !names.is_empty() {
-            names.push(b'/');
-        }
-        names.extend_from_slice(name.as_bytes());
-        Self(names)
-    }
-
-    pub(crate) fn parts(&self) -> (&[u8], &OsStr) {
-        match self.0.iter().rposition(|byte| *byte == b'/') {
-            Some(at) => {
-                let (parent, name) = self.0.split_at(at);
-                (parent, OsStr::from_bytes(name.get(1..).unwrap_or_default()))
-            }
-            None => (b"", OsStr::from_bytes(&self.0)),
-        }
-    }
-
-    /// Opens it beneath `top`, in as many hops as its length needs.
-    pub(crate) fn open(&self, top: &OwnedFd) -> Result<OwnedFd> {
-        let mut rest = &self.0[..];
-        let mut dir = child(top, OsStr::new("."))?;
-        while !rest.is_empty() {
-            let hop = match rest.len() {
-                len if len <= HOP => len,
-                _ => rest.iter().take(HOP).rposition(|byte| *byte == b'/').unwrap_or(HOP),
-            };
-            let (now, later) = rest.split_at(hop);
-            dir = child(&dir, OsStr::from_bytes(now))?;
-            rest = later.strip_prefix(b"/").unwrap_or(later);
-        }
-        Ok(dir)
-    }
+    Ok(dir)
 }
 
 /// Opens a directory beneath `dir` without following any link or crossing any mount.
@@ -92,42 +58,99 @@ pub(crate) fn child(dir: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
     Ok(openat2(dir, name, DIRECTORY, Mode::empty(), INWARD)?)
 }
 
-/// Directories still to be visited. The one after a directory is most often its child, and is
-/// then opened from it.
+/// A tree's directories, the outer ones first. It remembers one path and the names still to be
+/// visited, so that neither depth nor size of the tree counts for much.
 pub(crate) struct Walk<'a> {
     top: &'a OwnedFd,
-    pending: Vec<Node>,
-    last: Option<(Node, OwnedFd)>,
+    /// Where the walk is, with slashes between the names, and where each name ends.
+    names: Vec<u8>,
+    ends: Vec<usize>,
+    pending: Vec<(usize, OsString)>,
+    here: Option<Rc<OwnedFd>>,
+    stepped_down: bool,
+    begun: bool,
 }
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(top: &'a OwnedFd) -> Self {
-        Self { top, pending: vec![Node::top()], last: None }
+        let (names, ends, pending) = (Vec::new(), Vec::new(), Vec::new());
+        Self { top, names, ends, pending, here: None, stepped_down: false, begun: false }
     }
 
-    pub(crate) fn push(&mut self, node: Node) {
-        self.pending.push(node);
+    /// Adds a child of the directory where the walk is.
+    pub(crate) fn push(&mut self, name: &OsStr) {
+        self.pending.push((self.depth(), name.to_owned()));
+    }
+
+    /// How deep the walk is; 0 at the top.
+    pub(crate) fn depth(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The name of the directory where the walk is; empty at the top.
+    pub(crate) fn name(&self) -> &OsStr {
+        let start = self.ends.iter().rev().nth(1).map_or(0, |end| end + 1);
+        OsStr::from_bytes(self.names.get(start..).unwrap_or_default())
     }
 
     /// The next directory that still exists.
-    pub(crate) fn next(&mut self) -> Option<Result<(Node, OwnedFd)>> {
+    pub(crate) fn next(&mut self) -> Option<Result<Rc<OwnedFd>>> {
         loop {
-            let node = self.pending.pop()?;
-            match self.open(&node) {
+            let opened = if self.begun {
+                let (depth, name) = self.pending.pop()?;
+                self.step(depth, &name)
+            } else {
+                self.begun = true;
+                open_beneath(self.top, b"")
+            };
+            match opened {
                 Err(Error::Os(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => {}
-                outcome => return Some(outcome.map(|dir| (node, dir))),
+                outcome => {
+                    let opened = outcome.map(Rc::new);
+                    self.here = opened.as_ref().ok().map(Rc::clone);
+                    return Some(opened);
+                }
             }
         }
     }
 
-    fn open(&mut self, node: &Node) -> Result<OwnedFd> {
-        let (parent, name) = node.parts();
-        let dir = match &self.last {
-            Some((last, dir)) if last.0 == parent && !node.0.is_empty() => child(dir, name)?,
-            _ => node.open(self.top)?,
+    fn step(&mut self, depth: usize, name: &OsStr) -> Result<OwnedFd> {
+        // The directory after another one is most often its child, and is then opened from it.
+        let parent = self.here.take().filter(|_| depth == self.depth());
+        self.stepped_down = parent.is_some();
+        self.ends.truncate(depth);
+        self.names.truncate(self.ends.last().copied().unwrap_or(0));
+        if !self.names.is_empty() {
+            self.names.push(b'/');
+        }
+        self.names.extend_from_slice(name.as_bytes());
+        self.ends.push(self.names.len());
+        match parent {
+            Some(parent) => child(&parent, name),
+            None => open_beneath(self.top, &self.names),
+        }
+    }
+}
+
+/// Goes through another tree along the same names.
+pub(crate) struct Follower<'a> {
+    top: &'a OwnedFd,
+    here: Option<Rc<OwnedFd>>,
+}
+
+impl<'a> Follower<'a> {
+    pub(crate) fn new(top: &'a OwnedFd) -> Self {
+        Self { top, here: None }
+    }
+
+    /// The directory that has the names of the one where the walk is. To be called at each.
+    pub(crate) fn follow(&mut self, walk: &Walk<'_>) -> Result<Rc<OwnedFd>> {
+        let dir = match self.here.take().filter(|_| walk.stepped_down) {
+            Some(parent) => child(&parent, walk.name())?,
+            None => open_beneath(self.top, &walk.names)?,
         };
-        let kept = dir.try_clone().map_err(|_| Errno::MFILE)?;
-        self.last = Some((node.clone(), kept));
+        let dir = Rc::new(dir);
+        self.here = Some(Rc::clone(&dir));
         Ok(dir)
     }
 }
@@ -137,7 +160,7 @@ pub(crate) fn tally(top: &OwnedFd) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut walk = Walk::new(top);
     while let Some(next) = walk.next() {
-        let (node, dir) = match next {
+        let dir = match next {
             // What cannot be read is not counted; another mount is not ours.
             Err(Error::Os(Errno::ACCESS | Errno::XDEV)) => continue,
             next => next?,
@@ -146,7 +169,7 @@ pub(crate) fn tally(top: &OwnedFd) -> Result<Tally> {
         list::each(&dir, |name, kind| {
             match kind {
                 _ if is_reserved(name) => {}
-                Kind::Directory => walk.push(node.child(name)),
+                Kind::Directory => walk.push(name),
                 Kind::File => {
                     tally.files += 1;
                     tally.bytes += stat::of_name(&dir, name).map_or(0, |stat| stat.size);

@@ -1,0 +1,75 @@
+//! Files that must never be opened.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use host::{Error, Kind};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::{Staged, World};
+
+fn make_fifo(world: &World) {
+    let path = world.root.join("fifo");
+    mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
+}
+
+#[test]
+fn a_fifo_is_refused_at_once() {
+    let world = World::new(Staged::Outside);
+    make_fifo(&world);
+    let began = Instant::now();
+    assert_eq!(world.read("fifo"), Err(Error::Special));
+    assert_eq!(world.dir.list(Path::new("fifo")).unwrap_err(), Error::Os(host::Errno::NOTDIR));
+    assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+#[test]
+fn a_socket_is_refused_and_can_be_removed() {
+    let world = World::new(Staged::Outside);
+    let _listener = UnixListener::bind(world.root.join("socket")).unwrap();
+    assert_eq!(world.read("socket"), Err(Error::Special));
+    world.dir.remove_one(&world.spot("socket")).unwrap();
+    assert!(world.names("").is_empty());
+}
+
+#[test]
+fn special_files_are_listed_for_what_they_are() {
+    let world = World::new(Staged::Outside);
+    make_fifo(&world);
+    let listing = world.dir.list(Path::new("")).unwrap();
+    assert_eq!(listing.stat("fifo".as_ref()).unwrap().unwrap().kind, Kind::Special);
+}
+
+#[test]
+fn a_tree_with_a_fifo_is_not_copied() {
+    let world = World::new(Staged::Outside);
+    world.put("tree/file", "x").unwrap();
+    fs::rename(world.root.join("tree"), world.root.join("source")).unwrap();
+    mknodat(CWD, world.root.join("source/fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+    let copied = world.dir.copy_to_scratch(&world.spot("source"), &world.spot("copy"));
+    assert_eq!(copied.unwrap_err(), Error::Special);
+    assert_eq!(fs::read_dir(&world.staging).unwrap().count(), 1);
+    assert!(!world.root.join("copy").exists());
+}
+
+#[test]
+fn setuid_bits_do_not_survive_a_replacement() {
+    let world = World::new(Staged::Outside);
+    world.put("tool", "old").unwrap();
+    let path = world.root.join("tool");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o6755)).unwrap();
+    world.put("tool", "new").unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o755);
+}
+
+#[test]
+fn a_file_without_permissions_is_statable_and_removable() {
+    let world = World::new(Staged::Outside);
+    world.put("closed", "x").unwrap();
+    fs::set_permissions(world.root.join("closed"), fs::Permissions::from_mode(0o0)).unwrap();
+    assert_eq!(world.dir.stat(Path::new("closed")).unwrap().mode, 0);
+    world.dir.remove_one(&world.spot("closed")).unwrap();
+}
