@@ -22,8 +22,10 @@ pub enum Error {
     Reserved,
     /// The directory itself is gone.
     Unavailable,
-    /// A directory stands where a file would go, or the reverse.
-    Conflict,
+    /// A directory stands where a file would go.
+    OverDirectory,
+    /// A file stands where a directory would go.
+    OverFile,
     /// A directory would be put into itself.
     IntoItself,
     /// The tree holds a mount point, which cannot be moved or removed.
@@ -47,7 +49,8 @@ impl fmt::Display for Error {
             Self::Locked => f.write_str("another process holds the file"),
             Self::Reserved => f.write_str("the name is reserved for unfinished files"),
             Self::Unavailable => f.write_str("the directory itself is gone"),
-            Self::Conflict => f.write_str("a directory and a file cannot replace each other"),
+            Self::OverDirectory => f.write_str("a file cannot replace a directory"),
+            Self::OverFile => f.write_str("a directory cannot replace a file"),
             Self::IntoItself => f.write_str("a directory cannot go into itself"),
             Self::MountInside => f.write_str("the tree holds a mount point"),
             Self::Os(errno) => fmt::Display::fmt(errno, f),

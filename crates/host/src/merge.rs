@@ -24,9 +24,8 @@ impl Dir {
     /// Empties the tree `source` into `dest`.
     pub(crate) fn merge_into(&self, source: &OwnedFd, dest: &OwnedFd) -> Result<Tally> {
         visit(source, dest, |_, _, _, source, dest| match dest {
-            Some(dest) if (source == Kind::Directory) != (dest.kind == Kind::Directory) => {
-                Err(Error::Conflict)
-            }
+            Some(_) if source == Kind::Directory => Err(Error::OverFile),
+            Some(dest) if dest.kind == Kind::Directory => Err(Error::OverDirectory),
             _ => Ok(()),
         })?;
         let mut replaced = Tally::default();

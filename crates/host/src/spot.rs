@@ -71,6 +71,18 @@ impl Dir {
         Err(Error::Os(Errno::LOOP))
     }
 
+    /// How many directories on the way to `path`, itself included, are missing.
+    pub fn missing_dirs(&self, path: &Path) -> Result<usize> {
+        let mut missing = 0;
+        for dir in path.ancestors() {
+            match self.open(dir, OFlags::PATH) {
+                Err(Error::Os(Errno::NOENT)) => missing += 1,
+                outcome => return outcome.map(|_| missing),
+            }
+        }
+        Ok(missing)
+    }
+
     /// What a link holds.
     pub fn read_link(&self, path: &Path) -> Result<OsString> {
         let spot = self.spot(path, Links::Keep, Parents::Require)?;
@@ -111,10 +123,15 @@ impl Dir {
             }
             made.0.push((spot.dir, spot.name));
         }
+        let opened = self.open(path, TO_CHANGE);
         // A dangling link on the way exists and leads nowhere.
-        let dangling =
-            |err| if err == Error::Os(Errno::NOENT) { Errno::NOTDIR.into() } else { err };
-        self.open(path, TO_CHANGE).map_err(dangling)
+        let is_link = |dir: &&Path| self.read_link(dir).is_ok();
+        match opened {
+            Err(Error::Os(Errno::NOENT)) if missing.iter().any(is_link) => {
+                Err(Error::Os(Errno::NOTDIR))
+            }
+            opened => opened,
+        }
     }
 
     /// The path that a link leads to, as the kernel will read it: `..` in it is resolved there,

@@ -187,7 +187,7 @@ impl StagedTree {
         match mkdirat(dir, name, Mode::from_raw_mode(0o755)) {
             Ok(()) => {}
             Err(Errno::EXIST) if stat::of_name(dir, name)?.kind == Kind::Directory => return Ok(()),
-            Err(Errno::EXIST) => return Err(Error::Conflict),
+            Err(Errno::EXIST) => return Err(Error::OverFile),
             Err(errno) => return Err(errno.into()),
         }
         if let Some((uid, gid)) = self.heir {
@@ -201,7 +201,7 @@ impl StagedTree {
     fn make_room(&mut self, dir: &OwnedFd, name: &OsStr) -> Result<()> {
         match stat::of_name(dir, name) {
             Err(Error::Os(Errno::NOENT)) => Ok(()),
-            Ok(there) if there.kind == Kind::Directory => Err(Error::Conflict),
+            Ok(there) if there.kind == Kind::Directory => Err(Error::OverDirectory),
             Ok(there) => {
                 unlinkat(dir, name, AtFlags::empty())?;
                 self.tally.files -= 1;

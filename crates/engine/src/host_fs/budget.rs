@@ -13,6 +13,8 @@ use super::Tree;
 use super::meaning::Meaning as _;
 use crate::{Error, ErrorKind, Limits, Result};
 
+/// Offsets are signed numbers to the kernel.
+const LARGEST_FILE: u64 = i64::MAX as u64;
 /// A count takes at most this part of the time.
 const RESCAN_SHARE: u32 = 20;
 const RESCAN_SOONEST: Duration = Duration::from_secs(30);
@@ -91,13 +93,12 @@ impl Tree {
 
     /// Refuses a file that is longer than a file may be.
     pub(super) fn check_file_size(&self, size: u64) -> Result<()> {
-        match self.limits.file_size {
-            Some(most) if size > most => {
-                let message = format!("the file would be longer than {most} bytes");
-                Err(Error::new(ErrorKind::FileTooLarge, message))
-            }
-            _ => Ok(()),
+        let most = self.limits.file_size.unwrap_or(LARGEST_FILE).min(LARGEST_FILE);
+        if size <= most {
+            return Ok(());
         }
+        let message = format!("the file would be longer than {most} bytes");
+        Err(Error::new(ErrorKind::FileTooLarge, message))
     }
 
     /// What a removal will give back, as bytes and nodes; nothing where nobody counts.

@@ -36,6 +36,9 @@ impl Tree {
             let message = "a link's target is 1 to 4,095 bytes without NUL";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
+        if link.is_root() {
+            return Err(meaning(host::Errno::EXIST.into()));
+        }
         let spot = self.spot(link, Links::Keep, Parents::Create)?;
         let taken = self.take(0, whole(1 + spot.made() as u64))?;
         self.dir.symlink(&spot, std::os::unix::ffi::OsStrExt::from_bytes(&target[..])).meaning()?;
@@ -135,6 +138,10 @@ impl Tree {
         if there.kind == host::Kind::File && there.links > 1 {
             self.make_own(path, &spot)?;
         }
+        if change.modified.is_some_and(|time| time.nanoseconds > 999_999_999) {
+            let message = "a time has less than 1,000,000,000 nanoseconds";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let modified = change.modified.map(host_time);
         let stat = self.dir.set_metadata(&spot, change.mode, modified).meaning()?;
         drop(guard);
@@ -166,13 +173,19 @@ impl Tree {
         let on_dest =
             |err: Error| if err.kind() == ErrorKind::AlreadyExists { err.on(to) } else { err };
         if target == Target::Merge && kinds == (Some(true), Some(true)) {
-            let replaced = self.dir.merge(source, dest).meaning().map_err(on_dest)?;
+            let replaced = self.dir.merge(source, dest).meaning().map_err(|err| err.on(to))?;
             // The directories themselves were united.
             self.take(-whole(replaced.bytes), -whole(replaced.files))?.keep();
             return Ok(());
         }
-        if target == Target::Merge && kinds.1.is_some() && kinds.0 != kinds.1 {
-            return Err(meaning(host::Error::Conflict).on(to));
+        match kinds {
+            (Some(true), Some(false)) if target == Target::Merge => {
+                return Err(meaning(host::Error::OverFile).on(to));
+            }
+            (Some(false), Some(true)) if target == Target::Merge => {
+                return Err(meaning(host::Error::OverDirectory).on(to));
+            }
+            _ => {}
         }
         let weight = self.weigh(dest)?;
         let existing = match target {

@@ -36,9 +36,8 @@ pub(super) fn meaning(err: HostError) -> Error {
             (ErrorKind::InvalidPath, "the name is reserved for unfinished files")
         }
         HostError::Unavailable => (ErrorKind::Unavailable, "the sandbox's directory is gone"),
-        HostError::Conflict => {
-            (ErrorKind::AlreadyExists, "a directory and a file cannot replace each other")
-        }
+        HostError::OverDirectory => (ErrorKind::IsADirectory, "a file cannot replace a directory"),
+        HostError::OverFile => (ErrorKind::NotADirectory, "a directory cannot replace a file"),
         HostError::IntoItself => {
             (ErrorKind::InvalidArgument, "a directory cannot go into itself or replace its parent")
         }
@@ -55,6 +54,7 @@ fn of_errno(errno: Errno) -> (ErrorKind, &'static str) {
         Errno::ISDIR => (ErrorKind::IsADirectory, "path is not a file"),
         Errno::EXIST => (ErrorKind::AlreadyExists, "destination already exists"),
         Errno::NOTEMPTY => (ErrorKind::DirectoryNotEmpty, "directory not empty"),
+        Errno::BADF => (ErrorKind::PermissionDenied, "the file is open for reading only"),
         Errno::ACCESS | Errno::PERM => (ErrorKind::PermissionDenied, "permission denied"),
         Errno::ROFS => (ErrorKind::ReadOnly, "the file system is read-only"),
         Errno::LOOP => (ErrorKind::TooManyLinks, "too many symbolic links"),

@@ -59,13 +59,18 @@ impl Tree {
 
 /// The bytes that a span means in a file of this size.
 fn resolve(span: &Span, size: u64) -> Result<Range<u64>> {
+    if let Span::Between(range) = span
+        && range.end < range.start
+    {
+        return Err(Error::new(ErrorKind::InvalidArgument, "the range ends before it starts"));
+    }
     let range = match span {
         Span::Whole => return Ok(0..size),
         Span::From(start) => *start..size,
         Span::Between(range) => range.start..range.end.min(size),
         Span::Last(len) => size.saturating_sub(*len)..size,
     };
-    if range.start >= range.end {
+    if range.start >= size {
         let message = format!("the range lies outside the file of {size} bytes");
         return Err(Error::new(ErrorKind::RangeNotSatisfiable, message));
     }

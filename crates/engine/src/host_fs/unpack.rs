@@ -23,7 +23,8 @@ pub(super) fn unpack(
     let mut staging = Staging { tree, staged };
     let unpacked = archive::unpack(archive, dir, limits, &mut staging)?;
     let tally = staging.staged.tally();
-    let taken = tree.take(whole(tally.bytes), whole(tally.files + tally.directories))?;
+    let missing = tree.dir.missing_dirs(&dest).meaning()? as u64;
+    let taken = tree.take(whole(tally.bytes), whole(tally.files + tally.directories + missing))?;
     let replaced = tree.dir.publish(staging.staged, &dest).meaning()?;
     taken.keep();
     tree.take(-whole(replaced.bytes), -whole(replaced.files + replaced.directories))?.keep();
@@ -75,7 +76,9 @@ impl Members for Staging<'_> {
 /// What a member that contradicts another one means: the archive is at fault, not the tree.
 fn member(err: host::Error) -> Error {
     let bad = |message| Error::new(ErrorKind::BadArchive, message).because(err);
-    if matches!(err, host::Error::Conflict | host::Error::Os(host::Errno::NOTDIR)) {
+    let crossed =
+        [host::Error::OverDirectory, host::Error::OverFile, host::Error::Os(host::Errno::NOTDIR)];
+    if crossed.contains(&err) {
         bad("a member is a file here and a directory there")
     } else if matches!(err, host::Error::Special | host::Error::Os(host::Errno::NOENT)) {
         bad("a hard link names no file of the archive")

@@ -9,14 +9,14 @@ use super::budget::whole;
 use super::meaning::{Meaning as _, entry, host_path, meaning, version};
 use super::{HostFs, Tree};
 use crate::{
-    ByteStream, Error, ErrorKind, If, Links, Result, SandboxPath, WriteMode, WriteOptions, Written,
-    blocking,
+    ByteStream, Error, ErrorKind, If, Links, Parents, Result, SandboxPath, WriteMode, WriteOptions,
+    Written, blocking,
 };
 
 /// A body stays in memory up to this size and goes to the disk in pieces of it.
 const PIECE: usize = 256 << 10;
 /// How often a write starts over when its directory goes away under it.
-const TRIES: usize = 4;
+const TRIES: usize = 16;
 
 impl HostFs {
     pub(super) async fn replace(
@@ -49,7 +49,7 @@ impl HostFs {
         options: &WriteOptions,
     ) -> Result<Spool> {
         self.tree.check_file_size(options.length.unwrap_or_default())?;
-        let mut spool = Spool { pieces: Vec::new(), held: 0, total: 0, unfinished: None };
+        let mut spool = Spool::empty();
         while let Some(piece) = body.next().await {
             spool.push(piece?);
             self.tree.check_file_size(spool.total)?;
@@ -74,13 +74,15 @@ pub(super) struct Spool {
     pieces: Vec<Bytes>,
     held: usize,
     total: u64,
+    /// How long the file is that it will replace, as far as that is known.
+    replaces: u64,
     unfinished: Option<host::Unfinished>,
 }
 
 impl Spool {
     /// A body of no bytes.
     pub(super) fn empty() -> Self {
-        Self { pieces: Vec::new(), held: 0, total: 0, unfinished: None }
+        Self { pieces: Vec::new(), held: 0, total: 0, replaces: 0, unfinished: None }
     }
 
     fn push(&mut self, piece: Bytes) {
@@ -93,8 +95,10 @@ impl Spool {
     /// refused here, before most of it has come.
     fn flush(mut self, tree: &Tree, file: &SandboxPath, options: &WriteOptions) -> Result<Self> {
         if self.unfinished.is_none() {
-            tree.check_early(file, options)?;
+            self.replaces = tree.check_early(file, options)?;
         }
+        // Room is taken for good when the file is placed; here a body without end is cut off.
+        tree.take(whole(self.total) - whole(self.replaces), 0).map(drop)?;
         let unfinished = self.take_unfinished(tree, file)?;
         self.unfinished = Some(unfinished);
         Ok(self)
@@ -123,58 +127,72 @@ impl Tree {
     ) -> Result<Written> {
         let mut tries = 0..TRIES;
         loop {
-            let spot = self.spot(file, Links::Follow, options.parents)?;
-            // Known before anything is written, so that a hopeless write costs nothing.
-            self.check_target(&spot, options)?;
-            let unfinished = spool.take_unfinished(self, file)?;
-            self.dir.ready(&unfinished, &spot).meaning()?;
-            match self.place(file, unfinished, spot, options) {
-                // The directory was removed between the look and the rename.
-                Err((err, Some(unfinished)))
-                    if err.kind() == ErrorKind::NotFound && tries.next().is_some() =>
-                {
-                    spool.unfinished = Some(unfinished);
-                }
-                outcome => return outcome.map_err(|(err, _)| err),
+            match self.put_once(file, &mut spool, options) {
+                // A directory on the way was removed between the look and the rename.
+                Err(err)
+                    if err.kind() == ErrorKind::NotFound
+                        && options.parents == Parents::Create
+                        && tries.next().is_some() => {}
+                outcome => return outcome,
             }
         }
     }
 
-    fn place(
+    fn put_once(
         &self,
         file: &SandboxPath,
-        unfinished: host::Unfinished,
-        spot: host::Spot,
+        spool: &mut Spool,
         options: &WriteOptions,
-    ) -> Result<Written, (Error, Option<host::Unfinished>)> {
-        let guard = self.locks.hold(&spot).map_err(|err| (err, None))?;
-        let there = self.check_target(&spot, options).map_err(|err| (err, None))?;
-        let written = self.place_held(file, unfinished, &spot, there, options.mode)?;
+    ) -> Result<Written> {
+        let spot = self.target(file, options)?;
+        // Known before anything is written, so that a hopeless write costs nothing.
+        self.check_target(&spot, options)?;
+        let unfinished = spool.take_unfinished(self, file)?;
+        self.dir.ready(&unfinished, &spot).meaning()?;
+        let guard = self.locks.hold(&spot)?;
+        let there = self.check_target(&spot, options)?;
+        let written = self.place(file, spool, unfinished, &spot, there, options.mode)?;
         drop(guard);
-        self.dir.settle(&spot).map_err(|err| (meaning(err), None))?;
+        self.dir.settle(&spot).meaning()?;
         spot.keep_parents();
         Ok(written)
     }
 
-    /// Places a file at a spot that is held and was checked.
-    fn place_held(
+    /// The spot that a write means. A new file never appears where a link leads.
+    fn target(&self, file: &SandboxPath, options: &WriteOptions) -> Result<host::Spot> {
+        match options.mode {
+            WriteMode::CreateNew if file.is_root() => Err(meaning(host::Errno::EXIST.into())),
+            WriteMode::CreateNew => self.spot(file, Links::Keep, options.parents),
+            WriteMode::Replace | WriteMode::Append => {
+                self.spot(file, Links::Follow, options.parents)
+            }
+        }
+    }
+
+    /// Places a file at a spot that is held and was checked. One that could not be placed goes back
+    /// into the spool.
+    fn place(
         &self,
         file: &SandboxPath,
+        spool: &mut Spool,
         unfinished: host::Unfinished,
         spot: &host::Spot,
         there: Option<host::Stat>,
         mode: WriteMode,
-    ) -> Result<Written, (Error, Option<host::Unfinished>)> {
+    ) -> Result<Written> {
         let bytes = unfinished.size();
         let made = if there.is_some() { 0 } else { 1 + spot.made() as u64 };
         let grown = whole(bytes) - there.map_or(0, |there| whole(there.size));
-        let taken = self.take(grown, whole(made)).map_err(|err| (err, None))?;
+        let taken = self.take(grown, whole(made))?;
         let existing = match mode {
             WriteMode::CreateNew => host::Existing::Refuse,
             WriteMode::Replace | WriteMode::Append => host::Existing::Replace,
         };
-        let placed = self.dir.place(unfinished, spot, existing);
-        let (placed, stat) = placed.map_err(|(err, file)| (meaning(err), Some(file)))?;
+        let placed = self.dir.place(unfinished, spot, existing).map_err(|(err, unfinished)| {
+            spool.unfinished = Some(unfinished);
+            meaning(err)
+        });
+        let (placed, stat) = placed?;
         taken.keep();
         if placed == host::Placed::InPlace {
             tracing::warn!(path = %file, "a mount pins the file; it was written in place");
@@ -182,18 +200,47 @@ impl Tree {
         Ok(Written { entry: entry(file.clone(), &stat), bytes, created: there.is_none() })
     }
 
-    fn append(&self, file: &SandboxPath, spool: Spool, options: &WriteOptions) -> Result<Written> {
-        let spot = self.spot(file, Links::Follow, options.parents)?;
-        let guard = self.locks.hold(&spot)?;
-        match self.check_target(&spot, options)? {
-            Some(there) if there.links == 1 => self.append_in_place(file, &spool, &spot),
-            // A second name may lie outside; only ours may change.
-            Some(there) => self.append_to_copy(file, spool, &spot, there),
-            None => {
-                drop((guard, spot));
-                self.put(file, spool, options)
+    fn append(
+        &self,
+        file: &SandboxPath,
+        mut spool: Spool,
+        options: &WriteOptions,
+    ) -> Result<Written> {
+        let mut tries = 0..TRIES;
+        loop {
+            match self.append_once(file, &mut spool, options) {
+                // It was made or its directory removed by somebody else at this moment.
+                Err(err)
+                    if [ErrorKind::NotFound, ErrorKind::AlreadyExists].contains(&err.kind())
+                        && options.parents == Parents::Create
+                        && tries.next().is_some() => {}
+                outcome => return outcome,
             }
         }
+    }
+
+    fn append_once(
+        &self,
+        file: &SandboxPath,
+        spool: &mut Spool,
+        options: &WriteOptions,
+    ) -> Result<Written> {
+        let spot = self.target(file, options)?;
+        let guard = self.locks.hold(&spot)?;
+        let written = match self.check_target(&spot, options)? {
+            Some(there) if there.links == 1 => self.append_in_place(file, spool, &spot)?,
+            // A second name may lie outside; only ours may change.
+            Some(there) => self.append_to_copy(file, spool, &spot, there)?,
+            None => {
+                let unfinished = spool.take_unfinished(self, file)?;
+                self.dir.ready(&unfinished, &spot).meaning()?;
+                self.place(file, spool, unfinished, &spot, None, WriteMode::CreateNew)?
+            }
+        };
+        drop(guard);
+        self.dir.settle(&spot).meaning()?;
+        spot.keep_parents();
+        Ok(written)
     }
 
     fn append_in_place(
@@ -222,7 +269,7 @@ impl Tree {
     fn append_to_copy(
         &self,
         file: &SandboxPath,
-        spool: Spool,
+        spool: &mut Spool,
         spot: &host::Spot,
         there: host::Stat,
     ) -> Result<Written> {
@@ -230,12 +277,10 @@ impl Tree {
         self.check_file_size(there.size.saturating_add(spool.total))?;
         let mut copy = self.dir.begin(&host_path(file)).meaning()?;
         copy.copy_from(&opened).meaning()?;
-        let bytes = spool.total;
         spool.append_to_unfinished(&mut copy)?;
         self.dir.ready(&copy, spot).meaning()?;
-        let placed = self.place_held(file, copy, spot, Some(there), WriteMode::Append);
-        let written = placed.map_err(|(err, _)| err)?;
-        self.dir.settle(spot).meaning()?;
+        let bytes = spool.total;
+        let written = self.place(file, spool, copy, spot, Some(there), WriteMode::Append)?;
         Ok(Written { bytes, ..written })
     }
 
@@ -247,24 +292,28 @@ impl Tree {
     ) -> Result<Option<host::Stat>> {
         let there = spot.stat().meaning()?;
         match there.map(|there| there.kind) {
-            Some(host::Kind::Directory) => return Err(meaning(host::Errno::ISDIR.into())),
-            Some(host::Kind::Special) => return Err(meaning(host::Error::Special)),
             Some(_) if options.mode == WriteMode::CreateNew => {
                 return Err(meaning(host::Errno::EXIST.into()));
             }
+            Some(host::Kind::Directory) => return Err(meaning(host::Errno::ISDIR.into())),
+            Some(host::Kind::Special) => return Err(meaning(host::Error::Special)),
             Some(_) | None => {}
         }
         check_expected(&options.expected, there.as_ref())?;
         Ok(there)
     }
 
-    fn check_early(&self, file: &SandboxPath, options: &WriteOptions) -> Result<()> {
-        match self.spot(file, Links::Follow, crate::Parents::Require) {
-            Ok(spot) => self.check_target(&spot, options).map(drop),
-            // Directories on the way are made at the end, if at all.
-            Err(err) if err.kind() == ErrorKind::NotFound => Ok(()),
-            Err(err) => Err(err),
-        }
+    /// Refuses a write that cannot succeed; gives the length of what it will replace.
+    fn check_early(&self, file: &SandboxPath, options: &WriteOptions) -> Result<u64> {
+        // Directories on the way are made at the end, if at all.
+        let options = WriteOptions { parents: Parents::Require, ..options.clone() };
+        let there = match self.target(file, &options) {
+            Ok(spot) => self.check_target(&spot, &options)?,
+            Err(err) if err.kind() == ErrorKind::NotFound => None,
+            Err(err) => return Err(err),
+        };
+        let replaced = there.filter(|_| options.mode != WriteMode::Append);
+        Ok(replaced.map_or(0, |there| there.size))
     }
 }
 
@@ -280,7 +329,7 @@ impl Spool {
         Ok(())
     }
 
-    fn append_to_unfinished(self, target: &mut host::Unfinished) -> Result<()> {
+    fn append_to_unfinished(&self, target: &mut host::Unfinished) -> Result<()> {
         if let Some(unfinished) = &self.unfinished {
             target.append_from(unfinished).meaning()?;
         }

@@ -4,6 +4,8 @@
 #![expect(clippy::print_stdout, reason = "a test that cannot run says so")]
 #![expect(clippy::disallowed_methods, reason = "tests look at the directory from outside")]
 
+extern crate sandkeep_host as host;
+
 mod confinement;
 mod dangerous;
 mod races;

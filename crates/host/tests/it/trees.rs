@@ -159,7 +159,7 @@ fn a_merge_that_meets_a_file_where_a_directory_goes_changes_nothing() {
     world.put("to/a", "old").unwrap();
     world.put("to/z", "a file").unwrap();
     let merged = world.dir.merge(&world.spot("from"), &world.spot("to"));
-    assert_eq!(merged, Err(Error::Conflict));
+    assert_eq!(merged, Err(Error::OverFile));
     assert_eq!(world.read("to/a").unwrap(), "old");
     assert_eq!(world.read("from/a").unwrap(), "new");
 }
