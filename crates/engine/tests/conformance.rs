@@ -2,15 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
 
-extern crate sandkeep_engine as engine;
-
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use conformance::{Ability, Fixture, trials};
 use libtest_mimic::Arguments;
-use rustix::fs::{CWD, FileType, Mode, mknodat};
-use sandkeep_engine::{Durability, HostFs, HostOptions, Limits, Mounts, SandboxPath};
+use sandkeep_engine::{Durability, HostFs, HostOptions, Limits, Mounts};
 use tempfile::TempDir;
 
 fn main() {
@@ -41,18 +38,12 @@ fn fixture(limits: Limits, staging: Staging) -> Fixture {
     let (durability, mounts) = (Durability::Relaxed, Mounts::Stay);
     let options = HostOptions { limits, durability, mounts, staging };
     let files = Arc::new(HostFs::open(&root, options).unwrap());
-    let plant_fifo = Arc::new(move |path: &SandboxPath| mkfifo(&root, path));
-    Fixture { files, plant_fifo: Some(plant_fifo), alive: Box::new(alive) }
+    Fixture::of_directory(files, &root, Box::new(alive))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the fixture lies outside the tree under test")]
-fn subdirectory(parent: &TempDir, name: &str) -> std::path::PathBuf {
+fn subdirectory(parent: &TempDir, name: &str) -> PathBuf {
     let path = parent.path().join(name);
     std::fs::create_dir(&path).unwrap();
     path
-}
-
-fn mkfifo(root: &Path, path: &SandboxPath) {
-    let path = root.join(path.as_str().trim_start_matches('/'));
-    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
 }

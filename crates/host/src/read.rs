@@ -9,6 +9,9 @@ use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite};
 
 use crate::{Dir, Error, Kind, Result, Spot, Stat, Time, clock, stat};
 
+/// Offsets are signed numbers to the kernel; no file reaches farther.
+const FARTHEST: u64 = i64::MAX as u64;
+
 /// An open regular file.
 #[derive(Debug)]
 pub struct OpenedFile {
@@ -93,12 +96,18 @@ impl OpenedFile {
 
     /// Reads at `offset`; 0 at the end.
     pub fn read_at(&self, space: &mut [u8], offset: u64) -> Result<usize> {
+        if offset > FARTHEST {
+            return Ok(0);
+        }
         Ok(rustix::io::retry_on_intr(|| pread(&self.fd, &mut *space, offset))?)
     }
 
     /// Reads at `offset` what the page cache holds; none when that would wait for the disk, or
     /// when the file system cannot tell.
     pub fn read_cached(&self, space: &mut [u8], offset: u64) -> Result<Option<usize>> {
+        if offset > FARTHEST {
+            return Ok(Some(0));
+        }
         let space = &mut [IoSliceMut::new(space)];
         match preadv2(&self.fd, space, offset, ReadWriteFlags::NOWAIT) {
             Ok(len) => Ok(Some(len)),

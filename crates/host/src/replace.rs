@@ -175,6 +175,8 @@ impl Unfinished {
                 let file = openat(&dir, &*name, FRESH, Mode::RUSR | Mode::WUSR)?;
                 Ok(Self { file, place: Place::Beside(dir, name), len: 0 })
             }
+            // What ext4 answers in a directory that was just removed.
+            Err(Errno::PERM) if stat::of(&dir)?.links == 0 => Err(Errno::NOENT.into()),
             Err(errno) => Err(errno.into()),
         }
     }

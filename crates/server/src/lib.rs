@@ -1,1 +1,29 @@
-//! Placeholder.
+//! Everything spoken over HTTP.
+//!
+//! [`run`] accepts connections and gives each request to a face; a face parses it, makes one call
+//! of an [`engine::Workspace`] and renders the answer.
+
+mod accept;
+mod app;
+mod auth;
+mod conditions;
+mod connection;
+mod cors;
+mod dates;
+mod faces;
+mod intake;
+mod json_body;
+mod measured;
+mod metrics;
+mod observe;
+mod openapi;
+mod options;
+mod pace;
+mod problem;
+mod query;
+mod ranges;
+
+pub use accept::run;
+pub use app::{App, SetupError};
+pub use openapi::openapi_json;
+pub use options::{Access, Cors, Options, Timeouts};
