@@ -96,7 +96,7 @@ impl OpenedFile {
 
     /// Reads at `offset`; 0 at the end.
     pub fn read_at(&self, space: &mut [u8], offset: u64) -> Result<usize> {
-        if offset > FARTHEST {
+        if is_beyond(offset, space) {
             return Ok(0);
         }
         Ok(rustix::io::retry_on_intr(|| pread(&self.fd, &mut *space, offset))?)
@@ -105,7 +105,7 @@ impl OpenedFile {
     /// Reads at `offset` what the page cache holds; none when that would wait for the disk, or
     /// when the file system cannot tell.
     pub fn read_cached(&self, space: &mut [u8], offset: u64) -> Result<Option<usize>> {
-        if offset > FARTHEST {
+        if is_beyond(offset, space) {
             return Ok(Some(0));
         }
         let space = &mut [IoSliceMut::new(space)];
@@ -130,6 +130,10 @@ impl OpenedFile {
     pub fn set_modified(&self, time: Time) -> Result<()> {
         Ok(rustix::fs::futimens(&self.fd, &clock::modified_at(time))?)
     }
+}
+
+fn is_beyond(offset: u64, space: &[u8]) -> bool {
+    offset.saturating_add(space.len() as u64) > FARTHEST
 }
 
 /// Writes all of `bytes` at `offset`, however many calls that takes.
