@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, MAX_NAME, MAX_PATH, Result, UnixTime, name};
 const LONGEST_EXTENSION: u64 = 64 << 10;
 
 /// What extension headers said about the next member.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Extensions {
     path: Option<Vec<u8>>,
     link: Option<Vec<u8>>,
@@ -104,10 +104,7 @@ impl Member {
 
 /// A member's path without `.`; absolute ones and `..` are refused.
 fn relative(given: &[u8]) -> Result<PathBuf> {
-    let refused = |why: &str| {
-        let message = format!("{why}: {}", name::to_text(given));
-        Error::new(ErrorKind::InvalidPath, message)
-    };
+    let refused = |why: &str| bad(format!("{why}: {}", name::to_text(given)));
     if given.contains(&0) || given.len() > MAX_PATH {
         return Err(refused("a member's name is too long or holds NUL"));
     }

@@ -15,6 +15,8 @@ use crate::{
 };
 
 const BLOCK: u64 = 512;
+/// How many listings stay open at once.
+const OPEN_LEVELS: usize = 16;
 
 /// An archive of what `path` is: its members relative to it, or the one file.
 pub(crate) async fn pack(
@@ -53,12 +55,21 @@ async fn measure(files: &Arc<dyn FileSystem>, top: &Entry, limits: ArchiveLimits
 /// Everything beneath a directory, parents first, siblings in order; one file is just itself.
 struct Walk {
     files: Arc<dyn FileSystem>,
-    open: Vec<EntryStream>,
+    levels: Vec<Level>,
+}
+
+/// A directory that the walk is in.
+struct Level {
+    /// What is still to come; none while the walk is too far below to keep it open.
+    children: Option<EntryStream>,
+    dir: SandboxPath,
+    /// The last child that was visited.
+    last: Option<String>,
 }
 
 impl Walk {
     async fn begin(files: Arc<dyn FileSystem>, top: &Entry) -> Result<Self> {
-        let first = match top.kind {
+        let children = match top.kind {
             EntryKind::Directory => files.list(&top.path, Page::default()).await?,
             EntryKind::File | EntryKind::Symlink => stream::iter([Ok(top.clone())]).boxed(),
             EntryKind::Special => {
@@ -66,36 +77,56 @@ impl Walk {
                 return Err(Error::new(ErrorKind::NotAFile, message).on(&top.path));
             }
         };
-        Ok(Self { files, open: vec![first] })
+        let first = Level { children: Some(children), dir: top.path.clone(), last: None };
+        Ok(Self { files, levels: vec![first] })
     }
 
     fn into_stream(self) -> EntryStream {
         stream::try_unfold(self, |mut walk| async {
-            loop {
-                let Some(innermost) = walk.open.last_mut() else { return Ok(None) };
-                match innermost.try_next().await? {
-                    None => drop(walk.open.pop()),
-                    Some(entry) if entry.kind == EntryKind::Special => {
-                        tracing::warn!(path = %entry.path, "left a special file out of an archive");
-                    }
-                    Some(entry) => {
-                        if entry.kind == EntryKind::Directory {
-                            walk.descend(&entry.path).await?;
-                        }
-                        return Ok(Some((entry, walk)));
-                    }
+            while let Some(entry) = walk.next().await? {
+                if entry.kind != EntryKind::Special {
+                    return Ok(Some((entry, walk)));
                 }
+                tracing::warn!(path = %entry.path, "left a special file out of an archive");
             }
+            Ok(None)
         })
         .boxed()
     }
 
-    async fn descend(&mut self, dir: &SandboxPath) -> Result<()> {
-        match self.files.list(dir, Page::default()).await {
-            Ok(children) => self.open.push(children),
+    async fn next(&mut self) -> Result<Option<Entry>> {
+        while let Some(level) = self.levels.last_mut() {
+            let children = match &mut level.children {
+                Some(children) => children,
+                closed => {
+                    let page = Page { after: level.last.take(), limit: None };
+                    closed.insert(self.files.list(&level.dir, page).await?)
+                }
+            };
+            let Some(entry) = children.try_next().await? else {
+                self.levels.pop();
+                continue;
+            };
+            if entry.kind == EntryKind::Directory {
+                level.last = Some(entry.path.name().to_owned());
+                self.descend(entry.path.clone()).await?;
+            }
+            return Ok(Some(entry));
+        }
+        Ok(None)
+    }
+
+    async fn descend(&mut self, dir: SandboxPath) -> Result<()> {
+        match self.files.list(&dir, Page::default()).await {
+            Ok(children) => self.levels.push(Level { children: Some(children), dir, last: None }),
             // It vanished meanwhile; as an empty directory it is still told of.
             Err(err) if err.kind() == ErrorKind::NotFound => {}
-            Err(err) => return Err(err.on(dir)),
+            Err(err) => return Err(err.on(&dir)),
+        }
+        // However deep the tree, only the innermost listings stay open.
+        let far = self.levels.len().checked_sub(OPEN_LEVELS + 1);
+        if let Some(level) = far.and_then(|far| self.levels.get_mut(far)) {
+            level.children = None;
         }
         Ok(())
     }

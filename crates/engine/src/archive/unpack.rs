@@ -79,6 +79,9 @@ pub(crate) fn unpack(
             unpacked.paths.push(place);
         }
     }
+    if extensions != Extensions::default() {
+        return Err(bad("an extension header belongs to no member"));
+    }
     source.check_end()?;
     for (path, target, modified) in links {
         members.symlink(&path, &target, modified)?;
