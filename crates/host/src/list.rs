@@ -11,9 +11,11 @@ use rustix::io::Errno;
 
 use crate::{Dir, Error, Kind, Result, Stat, is_reserved, stat};
 
-/// Names are gathered in passes of at most so many bytes.
+/// Names are gathered in passes of at most so many bytes, with what it takes to find each.
 const PASS_BYTES: usize = 8 << 20;
 const READ_BYTES: usize = 64 << 10;
+/// What it takes to find a name.
+const EACH: usize = size_of::<(u32, u16)>();
 
 /// An open directory.
 #[derive(Debug)]
@@ -89,6 +91,10 @@ pub struct Names {
 }
 
 impl Names {
+    fn bytes(&self) -> usize {
+        self.text.len() + self.ends.len() * EACH
+    }
+
     /// The names in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &OsStr> {
         self.ends.iter().map(|at| OsStr::from_bytes(slice(&self.text, *at)))
@@ -127,7 +133,7 @@ impl<'a> First<'a> {
         self.names.ends.push((start, u16::try_from(name.len()).unwrap_or(u16::MAX)));
         self.names.text.extend_from_slice(name);
         let too_many = self.names.ends.len() > self.most.saturating_mul(2).max(1024);
-        if too_many || self.names.text.len() > 2 * PASS_BYTES {
+        if too_many || self.names.bytes() > 2 * PASS_BYTES {
             self.trim();
         }
     }
@@ -136,11 +142,15 @@ impl<'a> First<'a> {
     fn trim(&mut self) {
         let Names { text, ends, more } = &mut self.names;
         ends.sort_unstable_by(|a, b| slice(text, *a).cmp(slice(text, *b)));
+        if ends.len() <= self.most && text.len() + ends.len() * EACH <= PASS_BYTES {
+            return;
+        }
         let mut kept = Vec::with_capacity(text.len().min(PASS_BYTES));
-        let mut kept_ends = Vec::with_capacity(ends.len().min(self.most));
+        let mut kept_ends = Vec::new();
         for at in ends.iter() {
             let name = slice(text, *at);
-            if kept_ends.len() == self.most || kept.len() + name.len() > PASS_BYTES {
+            let bytes = kept.len() + name.len() + (kept_ends.len() + 1) * EACH;
+            if kept_ends.len() == self.most || bytes > PASS_BYTES {
                 self.bound = Some(name.to_vec());
                 *more = true;
                 break;

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::hash::{BuildHasher as _, RandomState};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use host::Errno;
@@ -117,9 +119,12 @@ pub(super) fn version(stat: &host::Stat) -> Version {
     {
         return Version::new(token);
     }
-    static UNSURE: AtomicU64 = AtomicU64::new(0);
     Version::new(format!("{token}-unsure-{:x}", UNSURE.fetch_add(1, Ordering::Relaxed)))
 }
+
+/// Numbers that no other version bears, here or in another process.
+static UNSURE: LazyLock<AtomicU64> =
+    LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one("unsure")));
 
 pub(super) fn unix_time(time: host::Time) -> UnixTime {
     UnixTime { seconds: time.seconds, nanoseconds: time.nanoseconds }
