@@ -1,10 +1,11 @@
 //! The same [`FileSystem`](engine::FileSystem), spoken over HTTP to a server's `/v1/fs`.
 //!
 //! ```no_run
+//! # use sandkeep_client as client;
 //! # async fn example() -> engine::Result<()> {
 //! use engine::{FileSystem as _, Span};
 //!
-//! let files = sandkeep_client::Remote::connect("http://127.0.0.1:2468", Some("secret"))?;
+//! let files = client::Remote::connect("http://127.0.0.1:2468", Some("secret"))?;
 //! let home = files.working_directory(None).await?;
 //! let notes = files.read(&home.join("notes.txt")?, Span::Whole).await?;
 //! # drop(notes);
@@ -16,6 +17,8 @@
 //! What the interface cannot express, such as symbolic links themselves, modes, and the merging
 //! of directories, is [`Unsupported`](engine::ErrorKind::Unsupported).
 
+#[cfg(test)]
+mod canned;
 mod conditions;
 mod connection;
 mod elements;

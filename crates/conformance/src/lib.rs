@@ -5,7 +5,7 @@
 //! tree, leaving out those that need an [`Ability`] it lacks:
 //!
 //! ```no_run
-//! # use conformance::{Ability, Fixture};
+//! # use sandkeep_conformance::{self as conformance, Ability, Fixture};
 //! # fn fresh_tree(_: engine::Limits) -> Fixture { unimplemented!() }
 //! let arguments = libtest_mimic::Arguments::from_args();
 //! let trials = conformance::trials("host", Ability::ALL, fresh_tree);
@@ -42,8 +42,10 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::print_stdout, reason = "the number is what one wants to know")]
     fn there_are_at_least_120_promises() {
         let count = promises().count();
+        println!("{count} promises");
         assert!(count >= 120, "only {count} promises");
     }
 

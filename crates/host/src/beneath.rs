@@ -13,6 +13,8 @@ use crate::{Error, Mounts, Result};
 
 /// How often a walk that raced with a rename is tried again.
 const TRIES: usize = 128;
+/// How often one that ended outside is.
+const LEFT_TRIES: usize = 2;
 /// `PROC_SUPER_MAGIC` of `<linux/magic.h>`.
 const PROC_MAGIC: i64 = 0x9fa0;
 
@@ -48,11 +50,15 @@ impl Beneath {
     /// Opens `path` beneath `root`, following links that stay beneath it.
     pub(crate) fn open(&self, root: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd> {
         let path = openable(path)?;
+        let mut left_root = 0;
         for _ in 0..TRIES {
             match openat2(root.as_fd(), path, flags | OFlags::CLOEXEC, Mode::empty(), self.resolve)
             {
                 // A rename raced with a `..` inside a link; a few tries settle it.
                 Err(Errno::AGAIN) => std::thread::yield_now(),
+                // Also what a directory answers that was moved out, such as into staging, while
+                // the kernel walked through it. A path that really leads out does so every time.
+                Err(Errno::XDEV) if left_root < LEFT_TRIES => left_root += 1,
                 outcome => return outcome.map_err(meaning),
             }
         }

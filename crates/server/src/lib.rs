@@ -22,6 +22,7 @@ mod pace;
 mod problem;
 mod query;
 mod ranges;
+mod remains;
 
 pub use accept::run;
 pub use app::{App, SetupError};

@@ -30,11 +30,12 @@ pub(super) struct Budget {
 struct Used {
     bytes: i64,
     nodes: i64,
-    /// What our own changes added since the last count began.
-    since: (i64, i64),
+    /// How many changes of ours are under way, and how many began so far.
+    under_way: u64,
+    begun: u64,
 }
 
-/// Room taken for a change; given back when dropped before [`Taken::keep`].
+/// Room taken for a change that is under way; given back when dropped before [`Taken::keep`].
 #[must_use]
 pub(super) struct Taken<'a> {
     budget: Option<&'a Budget>,
@@ -52,12 +53,16 @@ impl Budget {
         Ok(Some(budget))
     }
 
+    /// Counts the tree. A count during which we changed something ourselves means nothing, since
+    /// nobody knows whether it saw the change; it is left for the next time.
     fn count(&self, dir: &host::Dir) -> Result<()> {
-        self.used.lock().since = (0, 0);
+        let before = *self.used.lock();
         let tally = dir.tally().meaning()?;
         let mut used = self.used.lock();
-        used.bytes = whole(tally.bytes) + used.since.0;
-        used.nodes = whole(tally.files + tally.directories) + used.since.1;
+        if before.under_way == 0 && used.begun == before.begun {
+            used.bytes = whole(tally.bytes);
+            used.nodes = whole(tally.files + tally.directories);
+        }
         Ok(())
     }
 
@@ -76,7 +81,8 @@ impl Budget {
         }
         used.bytes += bytes;
         used.nodes += nodes;
-        used.since = (used.since.0 + bytes, used.since.1 + nodes);
+        used.under_way += 1;
+        used.begun += 1;
         Ok(())
     }
 }
@@ -112,8 +118,9 @@ impl Tree {
 }
 
 impl Taken<'_> {
+    /// The change is done.
     pub(super) fn keep(mut self) {
-        self.budget = None;
+        self.amount = (0, 0);
     }
 }
 
@@ -125,7 +132,7 @@ impl Drop for Taken<'_> {
             let mut used = budget.used.lock();
             used.bytes -= bytes;
             used.nodes -= nodes;
-            used.since = (used.since.0 - bytes, used.since.1 - nodes);
+            used.under_way -= 1;
         }
     }
 }
@@ -147,16 +154,19 @@ pub(super) fn watch(tree: &Arc<Tree>) -> Result<()> {
 }
 
 fn keep_counting(weak: &Weak<Tree>) {
+    let mut pause = RESCAN_SOONEST;
     loop {
+        if weak.upgrade().is_none_or(|tree| tree.budget.is_none()) {
+            return;
+        }
+        thread::sleep(pause);
         let Some(tree) = weak.upgrade() else { return };
         let Some(budget) = &tree.budget else { return };
         let began = Instant::now();
         if let Err(err) = budget.count(&tree.dir) {
             tracing::warn!(error = &err as &dyn std::error::Error, "the tree was not counted");
         }
-        let pause = (began.elapsed() * RESCAN_SHARE).max(RESCAN_SOONEST);
-        drop(tree);
-        thread::sleep(pause);
+        pause = (began.elapsed() * RESCAN_SHARE).max(RESCAN_SOONEST);
     }
 }
 

@@ -66,12 +66,14 @@ impl Tree {
         if there.is_none() {
             return Err(gone());
         }
+        let change = self.take(0, 0)?;
         let weight = self.weigh(&spot)?;
         match depth {
             Depth::One => self.dir.remove_one(&spot).meaning()?,
             Depth::All => note(self.dir.remove_all(&spot).meaning()?),
         }
         self.take(-weight.0, -weight.1)?.keep();
+        change.keep();
         drop(guard);
         Ok(())
     }

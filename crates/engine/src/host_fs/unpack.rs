@@ -26,8 +26,8 @@ pub(super) fn unpack(
     let missing = tree.dir.missing_dirs(&dest).meaning()? as u64;
     let taken = tree.take(whole(tally.bytes), whole(tally.files + tally.directories + missing))?;
     let replaced = tree.dir.publish(staging.staged, &dest).meaning()?;
-    taken.keep();
     tree.take(-whole(replaced.bytes), -whole(replaced.files + replaced.directories))?.keep();
+    taken.keep();
     Ok(unpacked)
 }
 

@@ -1,0 +1,213 @@
+//! The words of the command line, and the help that teaches them.
+
+mod files;
+
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::config::{ServeFlags, ServerFlags, TokenWish, surroundings};
+
+pub(crate) use files::{
+    ConnectionFlags, DEFAULT_ENDPOINT, FilesCommand, FilesFlags, ListFlags, MoveFlags, ReadFlags,
+    RemoveFlags, TransferFlags, TreeFlags, WriteFlags,
+};
+
+/// A file system for agent sandboxes that cannot be escaped and loses nothing it acknowledged.
+#[derive(Parser, Debug)]
+#[command(
+    name = "sandkeep",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "Examples:\n  \
+        sandkeep serve ./demo           serve a directory, confined\n  \
+        sandkeep fs list                look into it\n  \
+        sandkeep fs --dir ./demo tree   work on a directory without a server"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) early: EarlyFlags,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that clients of the reference put before the subcommand.
+#[derive(Args, Debug)]
+pub(crate) struct EarlyFlags {
+    #[arg(short, long = "token", id = "early_token", value_name = "TOKEN", hide = true)]
+    token: Option<String>,
+    #[arg(short, long = "no-token", id = "early_no_token", hide = true)]
+    no_token: bool,
+}
+
+/// What can be done.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Serve one directory, confined by the kernel
+    ///
+    /// Clients speak the /v1/fs interface of sandbox-agent; no path, link or race leads them out
+    /// of DIR. Every flag can also be set as a variable or as a key of sandkeep.toml, by its long
+    /// name; a flag beats the environment, the environment beats the file.
+    #[command(after_help = "Examples:\n  \
+        sandkeep serve ./demo\n  \
+        sandkeep serve ./demo --root-prefix /workspace --max-total-size 2G\n  \
+        SANDKEEP_TOKEN=secret sandkeep serve ./demo --host 0.0.0.0\n  \
+        sandkeep serve ./demo --port 0 --json")]
+    Serve(Box<ServeFlags>),
+
+    /// Serve this whole machine, as `sandbox-agent server` does inside a container
+    ///
+    /// The root is /, relative paths begin at $HOME, and mounts are crossed: everything that this
+    /// user can reach is the sandbox. To confine clients to a directory, use `sandkeep serve DIR`.
+    #[command(after_help = "Examples:\n  \
+        sandkeep server --token secret --host 0.0.0.0 --port 2468\n  \
+        sandkeep --no-token server")]
+    Server(Box<ServerFlags>),
+
+    /// Work with files, on a server or directly in a directory
+    #[command(after_help = files::AFTER_HELP, subcommand_required = true)]
+    Fs(Box<FilesFlags>),
+
+    /// Print the description of the HTTP interface (OpenAPI 3.1)
+    #[command(after_help = "Examples:\n  sandkeep openapi > openapi.json")]
+    Openapi,
+
+    /// Print the completions for a shell
+    #[command(after_help = "Examples:\n  \
+        sandkeep completions bash > ~/.local/share/bash-completion/completions/sandkeep\n  \
+        sandkeep completions fish > ~/.config/fish/completions/sandkeep.fish")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+
+    /// Print the manual page, or write the pages of all commands into a directory
+    #[command(after_help = "Examples:\n  \
+        sandkeep man | man -l -\n  \
+        sandkeep man ~/.local/share/man/man1")]
+    Man {
+        /// Directory for the pages; it is made when missing
+        dir: Option<PathBuf>,
+    },
+
+    /// Print the reference of the command line as Markdown (docs/cli.md)
+    #[command(hide = true)]
+    Reference,
+}
+
+impl Cli {
+    /// The whole command line, without what is peculiar to this process.
+    pub(crate) fn definition() -> clap::Command {
+        plain(Self::command())
+    }
+
+    /// What the command line says, and which of it was really given. Ends the process after
+    /// `--help` and after a mistake.
+    pub(crate) fn read() -> (Self, ArgMatches) {
+        let parsed = Self::definition().try_get_matches().and_then(|matches| {
+            let mut cli = Self::from_arg_matches(&matches)?;
+            cli.early.check(&cli.command)?;
+            if let (Command::Fs(flags), Some((_, given))) = (&mut cli.command, matches.subcommand())
+            {
+                flags.connection.settle(given, cli.early.wish())?;
+            }
+            Ok((cli, matches))
+        });
+        parsed.unwrap_or_else(|err| naming_the_variable(err).exit())
+    }
+}
+
+impl EarlyFlags {
+    /// What was said of the token before the subcommand.
+    pub(crate) fn wish(&self) -> TokenWish {
+        TokenWish { token: self.token.clone(), no_token: self.no_token.then_some(true) }
+    }
+
+    fn check(&self, command: &Command) -> Result<(), Error> {
+        let given = self.token.is_some() || self.no_token;
+        match command {
+            Command::Serve(_) | Command::Server(_) | Command::Fs(_) => Ok(()),
+            Command::Openapi
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Reference
+                if given =>
+            {
+                let message = "--token and --no-token are for serve, server and fs";
+                Err(Cli::command().error(ErrorKind::ArgumentConflict, message))
+            }
+            Command::Openapi
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Reference => Ok(()),
+        }
+    }
+}
+
+/// The same command; its help shows the names of variables and never what they hold.
+fn plain(command: clap::Command) -> clap::Command {
+    let is_switch = |arg: &clap::Arg| {
+        arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "BOOL"))
+    };
+    command
+        .mut_args(|arg| {
+            let switch = is_switch(&arg);
+            arg.hide_env_values(true).hide_possible_values(switch)
+        })
+        .mut_subcommands(plain)
+}
+
+/// The same error; where a variable and not a flag is to blame, it says which.
+fn naming_the_variable(mut err: Error) -> Error {
+    let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) =
+        (err.get(ContextKind::InvalidArg), err.get(ContextKind::InvalidValue))
+    else {
+        return err;
+    };
+    let flag = flag.trim_start_matches('-');
+    let name = flag.split([' ', '[', '=']).next().unwrap_or(flag);
+    let variable = format!("SANDKEEP_{}", name.to_uppercase().replace('-', "_"));
+    if surroundings::variable_is(&variable, value) {
+        let tip = format!("the value comes from the environment variable {variable}");
+        err.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    err
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_visible_command_shows_examples() {
+        fn check(command: &clap::Command) {
+            let shown = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(shown.contains("Examples:"), "{} has no examples", command.get_name());
+            command.get_subcommands().filter(|c| !c.is_hide_set()).for_each(check);
+        }
+        check(&Cli::command());
+    }
+
+    #[test]
+    fn every_flag_of_serve_is_a_variable_of_the_same_name() {
+        let cli = Cli::definition();
+        let serve = cli.find_subcommand("serve").unwrap();
+        for flag in serve.get_arguments() {
+            let name = flag.get_id().as_str();
+            if matches!(name, "help" | "version" | "print_config") {
+                continue;
+            }
+            let variable = flag.get_env().unwrap_or_else(|| panic!("{name} has no variable"));
+            assert_eq!(variable.to_str(), Some(&*format!("SANDKEEP_{}", name.to_uppercase())));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What the operator wants: flags, then the environment, then `sandkeep.toml`, then defaults.
+
+mod access;
+mod confine;
+mod file;
+mod listen;
+mod size;
+pub(crate) mod surroundings;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
+
+pub(crate) use access::{Access, TokenWish};
+pub(crate) use confine::{Confine, Durability};
+pub(crate) use file::FoundFile;
+pub(crate) use listen::{Listen, LogFormat};
+pub(crate) use size::Size;
+
+use file::ConfigFile;
+
+/// The flags of `serve`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ServeFlags {
+    #[command(flatten)]
+    confine: Confine,
+    #[command(flatten)]
+    listen: Listen,
+
+    /// Configuration file [default: ./sandkeep.toml, else sandkeep/sandkeep.toml in
+    /// $XDG_CONFIG_HOME]
+    #[arg(long, env = "SANDKEEP_CONFIG", value_name = "FILE", help_heading = "Configuration")]
+    config: Option<PathBuf>,
+
+    /// Print the settings in force and where each comes from, and serve nothing
+    #[arg(long, help_heading = "Configuration")]
+    pub(crate) print_config: bool,
+}
+
+/// The flags of `server`, which are those of the reference.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ServerFlags {
+    #[command(flatten)]
+    listen: Listen,
+
+    /// Accepted for compatibility: there is no telemetry
+    #[arg(long, help_heading = "Compatibility")]
+    no_telemetry: bool,
+}
+
+/// Everything that `serve` needs to know.
+#[derive(Debug)]
+pub(crate) struct ServeSettings {
+    /// Where to listen, and what to log.
+    pub(crate) listen: Listen,
+    /// What to serve.
+    pub(crate) confine: Confine,
+    /// Who may call.
+    pub(crate) access: Access,
+    /// The keys of the configuration file.
+    in_file: Vec<String>,
+    /// The configuration file that was read.
+    pub(crate) file: Option<FoundFile>,
+}
+
+/// Everything that `server` needs to know.
+#[derive(Debug)]
+pub(crate) struct ServerSettings {
+    /// Where to listen, and what to log.
+    pub(crate) listen: Listen,
+    /// Who may call.
+    pub(crate) access: Access,
+}
+
+impl ServeSettings {
+    /// The settings in force. `matches` tells which flags were really given; `early` is what was
+    /// said of the token before the subcommand.
+    pub(crate) fn load(flags: ServeFlags, matches: &ArgMatches, early: TokenWish) -> Result<Self> {
+        let file = ConfigFile::load(flags.config.as_deref())?;
+        let in_file =
+            TokenWish { token: file.listen.token.clone(), no_token: file.listen.no_token };
+        let (given, environment) = by_source(&flags.listen, matches);
+        let access = Access::choose([early, given, environment, in_file])?;
+        Ok(Self {
+            listen: flags.listen.over(file.listen).over(Listen::usual()),
+            confine: flags.confine.over(file.confine).over(Confine::usual()),
+            access,
+            in_file: file.keys,
+            file: file.source,
+        })
+    }
+
+    /// The settings in force as a configuration file, each with its source. A token is not shown.
+    pub(crate) fn describe(&self, matches: &ArgMatches) -> Result<String> {
+        let mut table = toml::Table::try_from(&self.confine)?;
+        table.extend(toml::Table::try_from(&self.listen)?);
+        let mut text = String::new();
+        for key in file::keys() {
+            let source = match matches.value_source(&key.replace('-', "_")) {
+                Some(ValueSource::CommandLine) => "flag",
+                Some(ValueSource::EnvVariable) => "environment",
+                Some(_) | None if self.in_file.contains(&key) => "file",
+                Some(_) | None => "default",
+            };
+            match table.get(&key) {
+                Some(_) if key == "token" => writeln!(text, "# {key} is hidden  # {source}")?,
+                Some(value) => writeln!(text, "{key} = {value}  # {source}")?,
+                None => writeln!(text, "# {key} is not set  # {source}")?,
+            }
+        }
+        Ok(text)
+    }
+}
+
+impl ServerSettings {
+    /// The settings in force: flags, then the environment. There is no file, so that nothing in
+    /// the machine's own tree changes what the command line says.
+    pub(crate) fn load(flags: ServerFlags, matches: &ArgMatches, early: TokenWish) -> Result<Self> {
+        let (given, environment) = by_source(&flags.listen, matches);
+        let access = Access::choose([early, given, environment])?;
+        Ok(Self { listen: flags.listen.over(Listen::usual()), access })
+    }
+}
+
+/// What flags and environment each say of the token.
+fn by_source(listen: &Listen, matches: &ArgMatches) -> (TokenWish, TokenWish) {
+    let from = |source: ValueSource| TokenWish {
+        token: listen.token.clone().filter(|_| matches.value_source("token") == Some(source)),
+        no_token: listen.no_token.filter(|_| matches.value_source("no_token") == Some(source)),
+    };
+    (from(ValueSource::CommandLine), from(ValueSource::EnvVariable))
+}

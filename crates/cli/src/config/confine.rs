@@ -1,0 +1,134 @@
+//! Settings of a served directory: where it is, where clients see it, how much it may hold.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::BoolishValueParser;
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use super::Size;
+
+const DIR: &str = "sandbox";
+const MOST_CONNECTIONS: usize = 1024;
+
+/// One source's settings of a served directory; what is absent is left to the next source.
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[command(next_help_heading = "The directory and its limits")]
+pub(crate) struct Confine {
+    /// Directory to serve; it is made when missing [default: ./sandbox]
+    #[arg(value_name = "DIR", env = "SANDKEEP_DIR", help_heading = "Arguments")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Absolute path at which clients see the directory, such as /workspace or /
+    /// [default: its own absolute path]
+    #[arg(long, env = "SANDKEEP_ROOT_PREFIX", value_name = "PATH")]
+    pub(crate) root_prefix: Option<String>,
+
+    /// Directory for unfinished files, outside DIR and on its file system
+    /// [default: $XDG_STATE_HOME/sandkeep/staging, else .sandkeep-staging beside DIR]
+    #[arg(long, env = "SANDKEEP_STAGING", value_name = "DIR")]
+    pub(crate) staging: Option<PathBuf>,
+
+    /// The longest file, such as 10MiB [default: no limit]
+    #[arg(long, env = "SANDKEEP_MAX_FILE_SIZE", value_name = "SIZE")]
+    pub(crate) max_file_size: Option<Size>,
+
+    /// All files together, such as 2G [default: no limit]
+    #[arg(long, env = "SANDKEEP_MAX_TOTAL_SIZE", value_name = "SIZE")]
+    pub(crate) max_total_size: Option<Size>,
+
+    /// Files and directories together, DIR included [default: no limit]
+    #[arg(long, env = "SANDKEEP_MAX_NODES", value_name = "COUNT")]
+    pub(crate) max_nodes: Option<u64>,
+
+    /// The content of one downloaded archive [default: no limit]
+    #[arg(long, env = "SANDKEEP_MAX_ARCHIVE_SIZE", value_name = "SIZE")]
+    pub(crate) max_archive_size: Option<Size>,
+
+    /// Files and directories in one downloaded archive [default: no limit]
+    #[arg(long, env = "SANDKEEP_MAX_ARCHIVE_ENTRIES", value_name = "COUNT")]
+    pub(crate) max_archive_entries: Option<u64>,
+
+    /// Connections that are open at once [default: 1024]
+    #[arg(long, env = "SANDKEEP_MAX_CONNECTIONS", value_name = "COUNT")]
+    pub(crate) max_connections: Option<usize>,
+
+    /// Whether an answer waits until the change would survive a power cut [default: full]
+    #[arg(long, env = "SANDKEEP_DURABILITY")]
+    pub(crate) durability: Option<Durability>,
+
+    /// Let paths lead into file systems that are mounted beneath DIR
+    #[arg(
+        long, env = "SANDKEEP_CROSS_MOUNTS", value_name = "BOOL", num_args = 0..=1,
+        require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new()
+    )]
+    pub(crate) cross_mounts: Option<bool>,
+
+    /// Do without Landlock, the kernel's second wall around DIR
+    #[arg(
+        long, env = "SANDKEEP_NO_LANDLOCK", value_name = "BOOL", num_args = 0..=1,
+        require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new()
+    )]
+    pub(crate) no_landlock: Option<bool>,
+}
+
+/// Whether an answer waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Durability {
+    /// An acknowledged change survives a power cut.
+    Full,
+    /// An acknowledged change survives the end of the server, not a power cut.
+    Relaxed,
+}
+
+impl Confine {
+    /// These settings, and those of `lower` where these say nothing.
+    pub(crate) fn over(self, lower: Self) -> Self {
+        Self {
+            dir: self.dir.or(lower.dir),
+            root_prefix: self.root_prefix.or(lower.root_prefix),
+            staging: self.staging.or(lower.staging),
+            max_file_size: self.max_file_size.or(lower.max_file_size),
+            max_total_size: self.max_total_size.or(lower.max_total_size),
+            max_nodes: self.max_nodes.or(lower.max_nodes),
+            max_archive_size: self.max_archive_size.or(lower.max_archive_size),
+            max_archive_entries: self.max_archive_entries.or(lower.max_archive_entries),
+            max_connections: self.max_connections.or(lower.max_connections),
+            durability: self.durability.or(lower.durability),
+            cross_mounts: self.cross_mounts.or(lower.cross_mounts),
+            no_landlock: self.no_landlock.or(lower.no_landlock),
+        }
+    }
+
+    /// The same settings, with relative paths beginning at `base`.
+    pub(crate) fn relative_to(mut self, base: &Path) -> Self {
+        for path in [&mut self.dir, &mut self.staging].into_iter().flatten() {
+            *path = base.join(&*path);
+        }
+        self
+    }
+
+    /// The directory to serve.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.as_deref().unwrap_or(Path::new(DIR))
+    }
+
+    /// Connections that are open at once.
+    pub(crate) fn most_connections(&self) -> usize {
+        self.max_connections.unwrap_or(MOST_CONNECTIONS)
+    }
+
+    /// What holds when nobody says anything.
+    pub(crate) fn usual() -> Self {
+        Self {
+            dir: Some(DIR.into()),
+            durability: Some(Durability::Full),
+            max_connections: Some(MOST_CONNECTIONS),
+            cross_mounts: Some(false),
+            no_landlock: Some(false),
+            ..Self::default()
+        }
+    }
+}

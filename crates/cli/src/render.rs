@@ -1,0 +1,9 @@
+//! How results look: tables for people, JSON for programs.
+
+mod entries;
+mod output;
+mod readable;
+
+pub(crate) use entries::{EntryJson, EntryRows};
+pub(crate) use output::Output;
+pub(crate) use readable::{counted, quoted, shown, size, time};

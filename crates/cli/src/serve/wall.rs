@@ -1,0 +1,137 @@
+//! The second wall: what the process itself can no longer do once it serves.
+//!
+//! The first wall is `host`, which keeps every client path beneath the root. Should it ever have a
+//! hole, Landlock leaves nothing behind it but the root, the staging directories and `/proc`.
+
+use std::path::PathBuf;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
+    PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+};
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
+
+/// The newest rights that were tried. A kernel that knows fewer enforces those it knows.
+const TRIED: ABI = ABI::V6;
+
+/// Limits of the process: no core dumps with clients' bytes, as many descriptors as may be, and
+/// modes that do not depend on who started it.
+pub(super) fn limit_process() {
+    umask(Mode::WGRP | Mode::WOTH);
+    if let Err(err) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
+        tracing::warn!(error = &err as &dyn std::error::Error, "core dumps cannot be switched off");
+    }
+    let most = getrlimit(Resource::Nofile).maximum;
+    if let Err(err) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
+        tracing::warn!(error = &err as &dyn std::error::Error, "the limit of open files stays low");
+    }
+}
+
+/// Leaves the wall out, and logs it.
+pub(super) fn do_without() {
+    tracing::info!(landlock = "off", "no second wall: paths are confined by openat2 alone");
+}
+
+/// Builds the wall around `roots`, for this thread and all that it will start, and logs whether it
+/// stands.
+pub(super) fn build<'a>(roots: impl Iterator<Item = &'a PathBuf>) {
+    match restrict(roots) {
+        Ok(RulesetStatus::FullyEnforced) => tracing::info!(landlock = "full", "second wall stands"),
+        Ok(RulesetStatus::PartiallyEnforced) => {
+            tracing::info!(landlock = "partial", "second wall stands, as far as this kernel goes");
+        }
+        Ok(RulesetStatus::NotEnforced) => warn_without_wall(None),
+        Err(err) => warn_without_wall(Some(&err)),
+    }
+}
+
+fn warn_without_wall(error: Option<&(dyn std::error::Error + 'static)>) {
+    tracing::warn!(landlock = "none", error, "no second wall: this kernel has no usable Landlock");
+}
+
+fn restrict<'a>(roots: impl Iterator<Item = &'a PathBuf>) -> Result<RulesetStatus, RulesetError> {
+    let everything = AccessFs::from_all(TRIED);
+    // A file keeps its rights when it moves, so root and staging have the same. Special files are
+    // among them because they can be moved and removed; nothing here is run.
+    let files = everything & !(AccessFs::Execute | AccessFs::IoctlDev);
+    let rules = roots
+        .filter_map(|root| PathFd::new(root).ok())
+        .map(|root| Ok::<_, RulesetError>(PathBeneath::new(root, files)));
+    let status = Ruleset::default()
+        // A kernel without this right forbids every move between directories.
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::Refer)?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(everything)?
+        .handle_access(AccessNet::from_all(TRIED))?
+        .scope(Scope::from_all(TRIED))?
+        .create()?
+        .add_rules(rules)?
+        .add_rules(proc_rule())?
+        .restrict_self()?;
+    Ok(status.ruleset)
+}
+
+/// `/proc` may be read: open files are found again through `/proc/self/fd`.
+fn proc_rule() -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> {
+    let reading: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
+    PathFd::new("/proc").ok().into_iter().map(move |proc| Ok(PathBeneath::new(proc, reading)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::thread;
+
+    use super::*;
+
+    /// Landlock binds the thread that asks for it, so each test walls in a thread of its own. A
+    /// kernel without Landlock is no failure, except in CI, where a test that does not run is one.
+    #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a skipped test is loud")]
+    fn behind_the_wall(roots: &[PathBuf], work: impl FnOnce() + Send) {
+        thread::scope(|scope| {
+            let walled = scope.spawn(|| match restrict(roots.iter()) {
+                Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => work(),
+                other => {
+                    assert!(std::env::var_os("CI").is_none(), "CI must have Landlock: {other:?}");
+                    eprintln!("SKIPPED: this test needs a kernel with Landlock");
+                }
+            });
+            walled.join().unwrap();
+        });
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test tries what the wall forbids")]
+    fn behind_the_wall_other_files_cannot_be_read_or_written() {
+        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let secret = outside.path().join("secret");
+        std::fs::write(&secret, "s").unwrap();
+        behind_the_wall(&[inside.path().into()], || {
+            let denied = |err: std::io::Error| err.kind() == std::io::ErrorKind::PermissionDenied;
+            assert!(denied(std::fs::read(&secret).unwrap_err()));
+            assert!(denied(std::fs::write(&secret, "x").unwrap_err()));
+            assert!(denied(std::fs::read("/etc/hostname").unwrap_err()));
+            assert!(denied(std::fs::read_dir("/etc").unwrap_err()));
+            assert!(denied(std::net::TcpStream::connect("127.0.0.1:9").unwrap_err()));
+        });
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test tries what the wall allows")]
+    fn behind_the_wall_files_move_between_root_and_staging() {
+        let (root, staging) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        behind_the_wall(&[root.path().into(), staging.path().into()], || {
+            let unfinished = staging.path().join("unfinished");
+            std::fs::write(&unfinished, "whole").unwrap();
+            std::fs::rename(&unfinished, root.path().join("file")).unwrap();
+            assert_eq!(std::fs::read(root.path().join("file")).unwrap(), b"whole");
+            std::fs::create_dir(root.path().join("dir")).unwrap();
+            std::fs::rename(root.path().join("dir"), staging.path().join("dir")).unwrap();
+            let mode = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(root.path().join("file"), mode).unwrap();
+            assert!(std::fs::read("/proc/self/status").is_ok());
+        });
+    }
+}

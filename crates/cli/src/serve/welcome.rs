@@ -1,0 +1,139 @@
+//! The first words of a server: where it is, how to get in, and what to try.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+
+use crate::config::{Access, Listen};
+use crate::render::shown;
+
+/// What there is to say at the start.
+pub(super) struct Welcome {
+    /// What is served, and since when.
+    scope: Scope,
+    access: Access,
+    address: SocketAddr,
+}
+
+enum Scope {
+    Directory { root: PathBuf, made: bool },
+    Machine,
+}
+
+/// The start as one line of JSON.
+#[derive(Serialize)]
+struct StartLine<'a> {
+    url: String,
+    token: Option<&'a str>,
+    root: String,
+    pid: u32,
+}
+
+impl Welcome {
+    /// The first words of `serve`.
+    pub(super) fn directory(
+        listener: &TcpListener,
+        access: &Access,
+        root: &Path,
+        made: bool,
+    ) -> Result<Self> {
+        Self::new(listener, access, Scope::Directory { root: root.into(), made })
+    }
+
+    /// The first words of `server`.
+    pub(super) fn machine(listener: &TcpListener, access: &Access) -> Result<Self> {
+        Self::new(listener, access, Scope::Machine)
+    }
+
+    fn new(listener: &TcpListener, access: &Access, scope: Scope) -> Result<Self> {
+        let address = listener.local_addr().context("the port cannot be read")?;
+        Ok(Self { scope, access: access.clone(), address })
+    }
+
+    /// Says it. A stdout that nobody reads is no reason not to serve.
+    pub(super) fn say(&self, listen: &Listen) {
+        let said = match listen.json {
+            Some(true) => self.json(),
+            Some(false) | None => self.text(),
+        };
+        let mut out = anstream::stdout().lock();
+        if out.write_all(said.as_bytes()).and_then(|()| out.flush()).is_err() {
+            tracing::debug!("nobody reads stdout");
+        }
+    }
+
+    fn json(&self) -> String {
+        let root = match &self.scope {
+            Scope::Directory { root, .. } => root.display().to_string(),
+            Scope::Machine => "/".into(),
+        };
+        let token = self.access.token();
+        let line = StartLine { url: self.url(), token, root, pid: std::process::id() };
+        serde_json::to_string(&line).map(|line| line + "\n").unwrap_or_default()
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        self.write(&mut text).ok();
+        text
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        let url = self.url();
+        match &self.scope {
+            Scope::Directory { root, made } => {
+                let root = shown(&root.display().to_string());
+                let new = if *made { " (made just now)" } else { "" };
+                writeln!(text, "Sandkeep serves {root}{new} at {url}")?;
+            }
+            Scope::Machine => {
+                writeln!(text, "Sandkeep serves the whole file system of this machine at {url}")?;
+                writeln!(text, "To confine clients to one directory: sandkeep serve DIR")?;
+            }
+        }
+        writeln!(text)?;
+        let bearer = match &self.access {
+            Access::Made(token) => {
+                writeln!(text, "  token  {token}\n")?;
+                format!("-H 'Authorization: Bearer {token}' ")
+            }
+            Access::Given(_) => {
+                writeln!(
+                    text,
+                    "  token  the one you gave; the lines below take it from SANDKEEP_TOKEN\n"
+                )?;
+                "-H \"Authorization: Bearer $SANDKEEP_TOKEN\" ".into()
+            }
+            Access::Open => {
+                writeln!(text, "  token  none: whoever reaches this port may do everything\n")?;
+                String::new()
+            }
+        };
+        writeln!(text, "Three things to try:")?;
+        writeln!(
+            text,
+            "  curl {bearer}--data-binary hello -X PUT '{url}/v1/fs/file?path=hello.txt'"
+        )?;
+        writeln!(text, "  curl {bearer}'{url}/v1/fs/entries'")?;
+        writeln!(text, "  curl {bearer}'{url}/v1/fs/file?path=hello.txt'")?;
+        writeln!(text)?;
+        writeln!(text, "The interface is described at {url}/docs. Ctrl-C stops.")
+    }
+
+    /// A URL that works on this machine, also when the server listens on all addresses.
+    fn url(&self) -> String {
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(match address.ip() {
+                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        format!("http://{address}")
+    }
+}

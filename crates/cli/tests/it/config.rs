@@ -1,0 +1,209 @@
+//! Where settings come from, and which of them wins.
+
+use std::fs;
+use std::process::Command;
+
+use crate::site::Site;
+
+/// What `serve --print-config` says.
+fn settings(command: &mut Command, flags: &[&str]) -> String {
+    let output = command.args(["serve", "--print-config"]).args(flags).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+fn refusal(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn without_any_source_the_defaults_hold() {
+    let said = settings(&mut Site::new().sandkeep(), &[]);
+    for line in [
+        "dir = \"sandbox\"  # default",
+        "host = \"127.0.0.1\"  # default",
+        "port = 2468  # default",
+        "durability = \"full\"  # default",
+        "no-token = false  # default",
+        "# max-file-size is not set  # default",
+    ] {
+        assert!(said.lines().any(|said| said == line), "{line} is missing in\n{said}");
+    }
+}
+
+#[test]
+fn a_flag_beats_the_environment_which_beats_the_file() {
+    let site = Site::new();
+    let file = "port = 1\nhost = \"::1\"\nmax-nodes = 7\nmax-file-size = \"10MiB\"\n";
+    fs::write(site.path("work/sandkeep.toml"), file).unwrap();
+    let mut command = site.sandkeep();
+    command.env("SANDKEEP_PORT", "2").env("SANDKEEP_MAX_NODES", "8");
+    command.env("SANDKEEP_HOST", "localhost");
+    let said = settings(&mut command, &["--port", "3"]);
+    assert!(said.contains("port = 3  # flag\n"), "{said}");
+    assert!(said.contains("host = \"localhost\"  # environment\n"), "{said}");
+    assert!(said.contains("max-nodes = 8  # environment\n"), "{said}");
+    assert!(said.contains("max-file-size = \"10MiB\"  # file\n"), "{said}");
+    assert!(said.contains("log = \"info\"  # default\n"), "{said}");
+}
+
+#[test]
+fn every_key_is_read_from_the_file() {
+    let site = Site::new();
+    let keys = [
+        ("dir", "\"/srv/d\""),
+        ("root-prefix", "\"/workspace\""),
+        ("staging", "\"/srv/s\""),
+        ("max-file-size", "\"1KiB\""),
+        ("max-total-size", "\"2KiB\""),
+        ("max-nodes", "3"),
+        ("max-archive-size", "\"4KiB\""),
+        ("max-archive-entries", "5"),
+        ("max-connections", "6"),
+        ("durability", "\"relaxed\""),
+        ("cross-mounts", "true"),
+        ("no-landlock", "true"),
+        ("host", "\"::1\""),
+        ("port", "7"),
+        ("no-token", "true"),
+        ("cors-allow-origin", "[\"https://a.example\", \"https://b.example\"]"),
+        ("cors-allow-method", "[\"GET\"]"),
+        ("cors-allow-header", "[\"x-a\"]"),
+        ("cors-allow-credentials", "true"),
+        ("log", "\"debug\""),
+        ("log-format", "\"json\""),
+        ("json", "true"),
+    ];
+    let text: String = keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    fs::write(site.path("work/sandkeep.toml"), text).unwrap();
+    let said = settings(&mut site.sandkeep(), &[]);
+    let expected: Vec<String> =
+        keys.iter().map(|(key, value)| format!("{key} = {value}  # file")).collect();
+    let found: Vec<&str> = said.lines().filter(|line| !line.starts_with("# token")).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn every_key_is_read_from_the_environment() {
+    let site = Site::new();
+    let keys = [
+        ("dir", "/srv/d", "\"/srv/d\""),
+        ("root-prefix", "/workspace", "\"/workspace\""),
+        ("staging", "/srv/s", "\"/srv/s\""),
+        ("max-file-size", "1024", "\"1KiB\""),
+        ("max-total-size", "2KiB", "\"2KiB\""),
+        ("max-nodes", "3", "3"),
+        ("max-archive-size", "4k", "\"4KiB\""),
+        ("max-archive-entries", "5", "5"),
+        ("max-connections", "6", "6"),
+        ("durability", "relaxed", "\"relaxed\""),
+        ("cross-mounts", "1", "true"),
+        ("no-landlock", "yes", "true"),
+        ("host", "::1", "\"::1\""),
+        ("port", "7", "7"),
+        ("no-token", "true", "true"),
+        (
+            "cors-allow-origin",
+            "https://a.example,https://b.example",
+            "[\"https://a.example\", \"https://b.example\"]",
+        ),
+        ("cors-allow-method", "GET", "[\"GET\"]"),
+        ("cors-allow-header", "x-a", "[\"x-a\"]"),
+        ("cors-allow-credentials", "on", "true"),
+        ("log", "debug", "\"debug\""),
+        ("log-format", "json", "\"json\""),
+        ("json", "true", "true"),
+    ];
+    let mut command = site.sandkeep();
+    for (key, value, _) in keys {
+        command.env(format!("SANDKEEP_{}", key.to_uppercase().replace('-', "_")), value);
+    }
+    let said = settings(&mut command, &[]);
+    let expected: Vec<String> =
+        keys.iter().map(|(key, _, value)| format!("{key} = {value}  # environment")).collect();
+    let found: Vec<&str> = said.lines().filter(|line| !line.starts_with("# token")).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_token_is_never_shown() {
+    let site = Site::new();
+    let said = settings(site.sandkeep().env("SANDKEEP_TOKEN", "hush"), &[]);
+    assert!(
+        said.contains("# token is hidden  # environment\n") && !said.contains("hush"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_switch_of_the_file_can_be_taken_back_by_a_flag() {
+    let site = Site::new();
+    fs::write(site.path("work/sandkeep.toml"), "no-landlock = true\n").unwrap();
+    let said = settings(&mut site.sandkeep(), &["--no-landlock=false"]);
+    assert!(said.contains("no-landlock = false  # flag\n"), "{said}");
+}
+
+#[test]
+fn the_file_in_the_configuration_directory_is_found_last() {
+    let site = Site::new();
+    fs::create_dir_all(site.path("home/.config/sandkeep")).unwrap();
+    fs::write(site.path("home/.config/sandkeep/sandkeep.toml"), "port = 11\n").unwrap();
+    assert!(settings(&mut site.sandkeep(), &[]).contains("port = 11  # file\n"));
+    fs::create_dir_all(site.path("xdg/sandkeep")).unwrap();
+    fs::write(site.path("xdg/sandkeep/sandkeep.toml"), "port = 12\n").unwrap();
+    let said = settings(site.sandkeep().env("XDG_CONFIG_HOME", site.path("xdg")), &[]);
+    assert!(said.contains("port = 12  # file\n"));
+    fs::write(site.path("work/sandkeep.toml"), "port = 13\n").unwrap();
+    assert!(settings(&mut site.sandkeep(), &[]).contains("port = 13  # file\n"));
+    fs::write(site.path("named.toml"), "port = 14\n").unwrap();
+    let said = settings(site.sandkeep().env("SANDKEEP_CONFIG", site.path("named.toml")), &[]);
+    assert!(said.contains("port = 14  # file\n"));
+}
+
+#[test]
+fn a_misspelt_key_is_refused_with_the_near_name() {
+    let site = Site::new();
+    fs::write(site.path("work/sandkeep.toml"), "max-file-sise = 1\n").unwrap();
+    let said = refusal(site.sandkeep().arg("serve"));
+    assert!(said.contains("unknown key `max-file-sise`; did you mean `max-file-size`?"), "{said}");
+}
+
+#[test]
+fn a_named_file_must_exist() {
+    let said = refusal(Site::new().sandkeep().args(["serve", "--config", "nowhere.toml"]));
+    assert!(said.contains("the configuration file nowhere.toml does not exist"), "{said}");
+}
+
+#[test]
+fn a_wrong_variable_is_named() {
+    let said = refusal(Site::new().sandkeep().arg("serve").env("SANDKEEP_MAX_FILE_SIZE", "huge"));
+    assert!(said.contains("the value comes from the environment variable SANDKEEP_MAX_FILE_SIZE"));
+}
+
+#[test]
+fn a_file_inside_the_served_directory_is_not_obeyed_unless_it_is_named() {
+    let site = Site::new();
+    fs::write(site.inner("sandkeep.toml"), "port = 0\njson = true\nno-token = true\n").unwrap();
+    let mut command = site.sandkeep();
+    command.current_dir(site.path("sandbox")).args(["serve", "."]);
+    let said = refusal(&mut command);
+    assert!(said.contains("lies inside the directory it would configure"), "{said}");
+    assert!(said.contains("hint: move it away, or name it if you mean it: --config sandkeep.toml"));
+    let mut command = site.sandkeep();
+    command.current_dir(site.path("sandbox")).args(["serve", ".", "--config", "sandkeep.toml"]);
+    crate::site::Server::start(command).stop();
+}
+
+#[test]
+fn a_token_and_no_token_contradict_each_other_in_one_place_only() {
+    let site = Site::new();
+    let said = refusal(site.sandkeep().args(["serve", "--token", "t", "--no-token"]));
+    assert!(said.contains("--token and --no-token contradict each other"), "{said}");
+    let mut command = site.sandkeep();
+    command.args(["serve", "--no-token", "--port", "0", "--json"]).env("SANDKEEP_TOKEN", "t");
+    let server = crate::site::Server::start(command);
+    assert!(server.started["token"].is_null());
+}

@@ -1,0 +1,83 @@
+//! The server is killed in the middle of its work, again and again.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::attack_form::short_or_long;
+use crate::dice::Dice;
+use crate::ledger::Ledger;
+use crate::mounted::Mounted;
+use crate::outside::Premises;
+use crate::server_process::ServerProcess;
+use crate::traffic::Lane;
+
+#[test]
+fn a_killed_server_loses_and_tears_nothing() {
+    let premises = Premises::new(&[]);
+    let staging = premises.staging();
+    kill_again_and_again(&premises, &["--staging", staging.to_str().unwrap()]);
+}
+
+#[test]
+fn a_killed_server_without_a_staging_directory_loses_and_tears_nothing() {
+    let premises = Premises::new(&[]);
+    let Some(_alone) = Mounted::alone(&premises.root()) else { return };
+    kill_again_and_again(&premises, &[]);
+}
+
+fn kill_again_and_again(premises: &Premises, flags: &[&str]) {
+    let cycles = short_or_long(15, 200);
+    let lanes: Vec<_> = (0..4).map(Lane::new).collect();
+    let mut dice = Dice::new(9);
+    let mut acknowledged = 0;
+    let mut swept = 0;
+    for cycle in 0..cycles {
+        run_until_killed(premises, flags, &lanes, &mut dice);
+        swept += premises.unfinished().len();
+        let server = start(premises, flags);
+        premises.becomes_clean();
+        drop(server);
+        for lane in &lanes {
+            let mut ledger = lane.ledger.lock().unwrap();
+            let found = lane.found(&premises.root()).unwrap_or_else(|torn| panic!("{torn}"));
+            if let Err(difference) = ledger.explains(ledger.acknowledged(), &found) {
+                panic!("cycle {cycle} lost something: {difference}");
+            }
+            acknowledged += ledger.acknowledged();
+            *ledger = Ledger::from(found);
+        }
+    }
+    eprintln!(
+        "kill -9: {cycles} cycles, {acknowledged} changes acknowledged, 0 lost, 0 torn; \
+         {swept} unfinished files swept, 0 left"
+    );
+    assert!(acknowledged > cycles * 10, "too little was under way: {acknowledged}");
+}
+
+/// Kills the server some moments after a random number of acknowledgements.
+fn run_until_killed(premises: &Premises, flags: &[&str], lanes: &[Lane], dice: &mut Dice) {
+    let server = start(premises, flags);
+    let never = AtomicBool::new(false);
+    let (sender, acknowledgements) = mpsc::channel();
+    thread::scope(|scope| {
+        for lane in lanes {
+            let (connection, dice, sender) =
+                (server.connect(), Dice::new(dice.roll()), sender.clone());
+            let never = &never;
+            scope.spawn(move || lane.drive(connection, dice, never, &sender));
+        }
+        let until = 20 + dice.below(100);
+        for _ in 0..until {
+            acknowledgements.recv_timeout(Duration::from_secs(60)).expect("the server works");
+        }
+        // No event marks the middle of a write: the moment of death is what is random here.
+        thread::sleep(Duration::from_micros(dice.below(4000)));
+        server.kill();
+    });
+}
+
+fn start(premises: &Premises, flags: &[&str]) -> ServerProcess {
+    ServerProcess::start(&premises.root(), &[&["--durability", "full"], flags].concat())
+}

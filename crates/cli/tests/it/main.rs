@@ -1,0 +1,46 @@
+//! The `sandkeep` binary as its users, its attackers and its failing machine meet it.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test plays the user, the attacker and the disk, and stops at the first surprise"
+)]
+
+// The program as its users meet it.
+mod config;
+mod connection;
+mod fs_commands;
+mod reach;
+mod reference;
+mod serve;
+mod site;
+mod transfer;
+
+// The machinery of the attacks.
+mod archive;
+mod attack_form;
+mod dice;
+mod forged_archive;
+mod ledger;
+mod mounted;
+mod outside;
+mod pattern;
+mod raw_http;
+mod server_process;
+mod traffic;
+
+// The attacks.
+mod blocking;
+mod crash;
+mod deep;
+mod faults;
+mod hostile_archive;
+mod injected;
+mod input;
+mod memory;
+mod power;
+mod race;
+mod random_archive;

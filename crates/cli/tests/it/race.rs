@@ -1,0 +1,285 @@
+//! An attacker inside swaps directories and files for links to the outside while clients work
+//! through them. Landlock is off: the first wall must hold alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::json;
+
+use crate::archive::archive;
+use crate::attack_form::short_or_long;
+use crate::dice::Dice;
+use crate::outside::{CANARY, Premises, holds_canary};
+use crate::raw_http::{APPEND, Answer, Connection, JSON, TAR};
+use crate::server_process::ServerProcess;
+
+const INSIDE: &[u8] = b"inside";
+
+/// Names that exist on both sides, so that a lost race finds something to harm.
+const SHARED: [&str; 5] = ["file", "log", "victim", "tree/leaf", "w1"];
+
+#[test]
+fn a_directory_swapped_for_a_link_leads_nobody_out() {
+    let premises = premises();
+    let root = premises.root();
+    fs::create_dir_all(root.join("door/tree")).unwrap();
+    for name in SHARED {
+        fs::write(root.join("door").join(name), INSIDE).unwrap();
+    }
+    symlink("../outside", root.join("swap")).unwrap();
+    // A legal way in through `..`: the kernel must retry its walk when a rename disturbs it.
+    fs::create_dir_all(root.join("deep/er")).unwrap();
+    symlink("../../door", root.join("deep/er/way")).unwrap();
+    let exchange = |_| {
+        let (door, swap) = (root.join("door"), root.join("swap"));
+        renameat_with(CWD, door, CWD, swap, RenameFlags::EXCHANGE).unwrap();
+    };
+    attack(&premises, "directory", exchange, |connection, dice| {
+        let door = *dice.pick(&["door", "door", "deep/er/way"]);
+        through_directory(connection, dice, door)
+    });
+}
+
+#[test]
+fn a_file_swapped_for_a_link_leads_nobody_out() {
+    let premises = premises();
+    let root = premises.root();
+    let replace = |turn: u64| {
+        let next = root.join("next");
+        if turn.is_multiple_of(2) {
+            symlink("../outside/file", &next).unwrap();
+        } else {
+            fs::write(&next, INSIDE).unwrap();
+        }
+        fs::rename(&next, root.join("leaf")).unwrap();
+    };
+    replace(1);
+    attack(&premises, "leaf", replace, through_leaf);
+}
+
+/// What became of one request.
+enum Outcome {
+    /// It was done, inside.
+    Served,
+    /// It was refused.
+    Refused,
+    /// It touched the outside.
+    Escaped(String),
+    /// The server failed.
+    Failed(String),
+}
+
+/// Requests of one sort.
+#[derive(Default)]
+struct Tally {
+    attempts: u64,
+    served: u64,
+}
+
+fn premises() -> Premises {
+    let only_outside = ["canary", "tree/canary"];
+    Premises::new(&[&SHARED[..], &only_outside].concat())
+}
+
+/// Lets one attacker and four clients loose and counts.
+fn attack(
+    premises: &Premises,
+    scheme: &str,
+    swap: impl Fn(u64) + Sync,
+    request: impl Fn(&mut Connection, &mut Dice) -> (&'static str, Outcome) + Sync,
+) {
+    let flags = ["--no-landlock", "--durability", "relaxed", "--staging"];
+    let staging = premises.staging();
+    let flags = [&flags[..], &[staging.to_str().unwrap()]].concat();
+    let server = ServerProcess::start(&premises.root(), &flags);
+    let end = Instant::now() + Duration::from_secs(short_or_long(10, 60));
+    let over = AtomicBool::new(false);
+    let client = |seed: u64| {
+        let (mut connection, mut dice) = (server.connect(), Dice::new(seed));
+        let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+        while Instant::now() < end {
+            let (sort, outcome) = request(&mut connection, &mut dice);
+            let tally = tallies.entry(sort).or_default();
+            tally.attempts += 1;
+            match outcome {
+                Outcome::Served => tally.served += 1,
+                Outcome::Refused => {}
+                Outcome::Escaped(how) => panic!("{sort} escaped: {how}"),
+                Outcome::Failed(how) => panic!("{sort} failed: {how}"),
+            }
+        }
+        tallies
+    };
+    let (swaps, tallies) = thread::scope(|scope| {
+        let attacker = scope.spawn(|| {
+            let turns = (0_u64..).take_while(|_| !over.load(Ordering::Relaxed));
+            turns.inspect(|turn| swap(*turn)).count()
+        });
+        let clients: Vec<_> = (0..4).map(|seed| scope.spawn(move || client(seed))).collect();
+        let tallies: Vec<_> = clients.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        over.store(true, Ordering::Relaxed);
+        (attacker.join().unwrap(), tallies)
+    });
+    judge(premises, scheme, swaps, tallies.into_iter().map(Result::unwrap));
+}
+
+fn judge(
+    premises: &Premises,
+    scheme: &str,
+    swaps: usize,
+    tallies: impl Iterator<Item = BTreeMap<&'static str, Tally>>,
+) {
+    let mut sums: BTreeMap<&str, Tally> = BTreeMap::new();
+    for (sort, tally) in tallies.flatten() {
+        let sum = sums.entry(sort).or_default();
+        sum.attempts += tally.attempts;
+        sum.served += tally.served;
+    }
+    let total = |count: fn(&Tally) -> u64| sums.values().map(count).sum::<u64>();
+    let (attempts, served) = (total(|tally| tally.attempts), total(|tally| tally.served));
+    for (sort, Tally { attempts, served }) in &sums {
+        eprintln!("race, {scheme}: {sort:9} {served:7} of {attempts:7} served inside, 0 escaped");
+    }
+    eprintln!("race, {scheme}: {attempts} attempts against {swaps} swaps, {served} served inside");
+    premises.assert_outside_is_untouched();
+    premises.assert_nothing_was_carried_in();
+    assert!(served * 5 >= attempts, "fewer than a fifth were served: the attack proves nothing");
+}
+
+/// One request through the swapped directory.
+fn through_directory(
+    connection: &mut Connection,
+    dice: &mut Dice,
+    door: &str,
+) -> (&'static str, Outcome) {
+    let number = dice.below(20);
+    let get = |connection: &mut Connection, call: &str, name: &str| {
+        connection.ask("GET", &format!("/v1/fs/{call}?path={door}{name}"), &[], b"")
+    };
+    match dice.below(14) {
+        0 => ("read", judge_content(&get(connection, "file", "/file"))),
+        1 => ("list", judge_listing(&get(connection, "entries", ""))),
+        2 => ("stat", judge_size(&get(connection, "stat", "/file"))),
+        3 => ("pack", pack(connection, door)),
+        4 => ("peek", never(&get(connection, "stat", "/canary"))),
+        5 => ("write", put(connection, &format!("{door}/w{number}"))),
+        6 => {
+            let target = format!("/v1/fs/file?path={door}/log");
+            ("append", judge_status(&connection.ask("PATCH", &target, &APPEND, b"+")))
+        }
+        7 => {
+            let target = format!("/v1/fs/mkdir?path={door}/d{number}/e");
+            ("mkdir", judge_status(&connection.ask("POST", &target, &[], b"")))
+        }
+        8 => ("move", relocate(connection, "move", &format!("{door}/w{number}"), "moved/x")),
+        9 => {
+            put(connection, &format!("loose{number}"));
+            let to = format!("{door}/w{number}");
+            ("move in", relocate(connection, "move", &format!("loose{number}"), &to))
+        }
+        10 => {
+            let to = format!("stolen{number}");
+            ("steal", judge_theft(relocate(connection, "move", &format!("{door}/canary"), &to)))
+        }
+        11 => ("copy", relocate(connection, "copy", &format!("{door}/tree"), "copied")),
+        12 => {
+            let name = *dice.pick(&["victim", "tree", "w1"]);
+            put(connection, &format!("{door}/{name}/leaf"));
+            let target = format!("/v1/fs/entry?path={door}/{name}&recursive=true");
+            ("delete", judge_status(&connection.ask("DELETE", &target, &[], b"")))
+        }
+        _ => {
+            let target = format!("/v1/fs/upload-batch?path={door}");
+            let body = archive(&[(&format!("tree/u{number}"), INSIDE)]);
+            ("upload", judge_status(&connection.ask("POST", &target, &TAR, &body)))
+        }
+    }
+}
+
+/// One request at the swapped file.
+fn through_leaf(connection: &mut Connection, dice: &mut Dice) -> (&'static str, Outcome) {
+    match dice.below(6) {
+        0 => ("read", judge_content(&connection.ask("GET", "/v1/fs/file?path=leaf", &[], b""))),
+        1 => ("stat", judge_size(&connection.ask("GET", "/v1/fs/stat?path=leaf", &[], b""))),
+        2 => ("write", put(connection, "leaf")),
+        3 => (
+            "append",
+            judge_status(&connection.ask("PATCH", "/v1/fs/file?path=leaf", &APPEND, b"")),
+        ),
+        4 => ("copy", relocate(connection, "copy", "leaf", "copied")),
+        _ => {
+            let target = "/v1/fs/upload-batch?path=.";
+            (
+                "upload",
+                judge_status(&connection.ask("POST", target, &TAR, &archive(&[("leaf", INSIDE)]))),
+            )
+        }
+    }
+}
+
+fn put(connection: &mut Connection, path: &str) -> Outcome {
+    judge_status(&connection.ask("PUT", &format!("/v1/fs/file?path={path}"), &[], INSIDE))
+}
+
+/// An archive breaks off when its directory turns into something else on the way.
+fn pack(connection: &mut Connection, door: &str) -> Outcome {
+    let target = format!("/v1/fs/download-batch?path={door}");
+    if let Ok(answer) = connection.try_ask("GET", &target, &[], b"") {
+        return judge_content(&answer);
+    }
+    connection.reopen();
+    Outcome::Refused
+}
+
+fn relocate(connection: &mut Connection, call: &str, from: &str, to: &str) -> Outcome {
+    let body = json!({"from": from, "to": to, "overwrite": true}).to_string();
+    judge_status(&connection.ask("POST", &format!("/v1/fs/{call}"), &JSON, body.as_bytes()))
+}
+
+fn judge_status(answer: &Answer) -> Outcome {
+    match answer.status {
+        200..300 => Outcome::Served,
+        400..500 | 503 => Outcome::Refused,
+        _ => Outcome::Failed(format!("{} {}", answer.status, answer.text())),
+    }
+}
+
+fn judge_content(answer: &Answer) -> Outcome {
+    if holds_canary(&answer.body) {
+        return Outcome::Escaped(answer.text());
+    }
+    judge_status(answer)
+}
+
+fn judge_listing(answer: &Answer) -> Outcome {
+    if answer.is_success() && answer.text().contains("canary") {
+        return Outcome::Escaped(answer.text());
+    }
+    judge_status(answer)
+}
+
+fn judge_size(answer: &Answer) -> Outcome {
+    if answer.is_success() && answer.json()["size"] == CANARY.len() {
+        return Outcome::Escaped(answer.text());
+    }
+    judge_status(answer)
+}
+
+/// What exists outside only may never be found.
+fn never(answer: &Answer) -> Outcome {
+    judge_theft(judge_status(answer))
+}
+
+fn judge_theft(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Served => Outcome::Escaped("what is only outside was found".to_owned()),
+        Outcome::Refused => Outcome::Refused,
+        Outcome::Escaped(how) => Outcome::Escaped(how),
+        Outcome::Failed(how) => Outcome::Failed(how),
+    }
+}

@@ -1,0 +1,289 @@
+//! Each operation of a file system as a request of `/v1/fs`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use engine::{
+    ArchiveLimits, ByteStream, Content, Create, Depth, DotDot, Entry, EntryKind, EntryStream,
+    Error, ErrorKind, FileSystem, If, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents,
+    Result, SandboxPath, Span, Target, Unpacked, Usage, WriteMode, WriteOptions, Written,
+};
+use futures::StreamExt as _;
+use http::Method;
+use http::header::{CONTENT_TYPE, RANGE};
+use reqwest::RequestBuilder;
+
+use crate::handle::{Purpose, RemoteFile};
+use crate::transport::not_understood;
+use crate::wire::{self, Relocation, Stat, Uploaded};
+use crate::{Remote, conditions, incoming, listing, outgoing};
+
+#[async_trait]
+impl FileSystem for Remote {
+    async fn stat(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
+        if links == Links::Keep {
+            return Err(unsupported("look at a link itself"));
+        }
+        let answer = self.send(self.about(Method::GET, "/v1/fs/stat", path)).await?;
+        let headers = answer.headers().clone();
+        let stat: Stat = self.parse(answer).await?;
+        Ok(stat.entry(path, &headers))
+    }
+
+    async fn list(&self, dir: &SandboxPath, page: Page) -> Result<EntryStream> {
+        let mut request = self.about(Method::GET, "/v1/fs/entries", dir);
+        if let Some(after) = &page.after {
+            request = request.query(&[("after", after)]);
+        }
+        if let Some(limit) = page.limit {
+            // A page of nothing cannot be asked for, yet it must fail where a page would.
+            request = request.query(&[("limit", limit.max(1))]);
+        }
+        let body = incoming::stream(self.send(request).await?, self.endpoint());
+        let entries = listing::entries(body, dir);
+        Ok(if page.limit == Some(0) { entries.take(0).boxed() } else { entries })
+    }
+
+    async fn read(&self, file: &SandboxPath, span: Span) -> Result<Content> {
+        if let Span::Between(range) = &span
+            && range.end <= range.start
+        {
+            return self.read_nothing(file, range.start, range.end).await;
+        }
+        let mut request = self.about(Method::GET, "/v1/fs/file", file);
+        if let Some(range) = conditions::range(&span) {
+            request = request.header(RANGE, range);
+        }
+        incoming::content(self.send(request).await?, file, &span, self.endpoint())
+    }
+
+    async fn write(
+        &self,
+        file: &SandboxPath,
+        body: ByteStream,
+        options: WriteOptions,
+    ) -> Result<Written> {
+        if options.parents == Parents::Require {
+            return Err(unsupported("insist that parents exist"));
+        }
+        let request = match options.mode {
+            WriteMode::CreateNew | WriteMode::Replace => {
+                self.about(Method::PUT, "/v1/fs/file", file)
+            }
+            WriteMode::Append => {
+                self.about(Method::PATCH, "/v1/fs/file", file).header("x-append", "1")
+            }
+        };
+        let expected = conditions::for_write(options.mode, &options.expected)?;
+        let request = with_condition(request, expected);
+        let request = request.header(CONTENT_TYPE, "application/octet-stream");
+        let (request, breakage) = outgoing::attach(request, body, options.length);
+        let answer = match breakage.or(self.send(request).await) {
+            Err(err) => return Err(taken_if_new(err, &options, file)),
+            Ok(answer) => answer,
+        };
+        self.written(answer, file, options.mode).await
+    }
+
+    async fn open(&self, file: &SandboxPath, options: OpenOptions) -> Result<Arc<dyn OpenFile>> {
+        match options {
+            OpenOptions::Read | OpenOptions::Write(Create::Never) => self.expect_file(file).await?,
+            OpenOptions::Write(Create::IfMissing) => self.find_or_make_file(file).await?,
+            OpenOptions::Write(Create::New) => self.make_file(file).await?,
+        }
+        let purpose = match options {
+            OpenOptions::Read => Purpose::Read,
+            OpenOptions::Write(_) => Purpose::Write,
+        };
+        Ok(Arc::new(RemoteFile { remote: self.clone(), path: file.clone(), purpose }))
+    }
+
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+        if parents == Parents::Require {
+            return Err(unsupported("insist that parents exist"));
+        }
+        self.send(self.about(Method::POST, "/v1/fs/mkdir", dir)).await?;
+        Ok(wire::entry(dir.clone(), EntryKind::Directory, 0))
+    }
+
+    async fn symlink(&self, _link: &SandboxPath, _target: &str) -> Result<Entry> {
+        Err(unsupported("make links"))
+    }
+
+    async fn read_link(&self, _link: &SandboxPath) -> Result<String> {
+        Err(unsupported("read links"))
+    }
+
+    async fn remove(&self, path: &SandboxPath, depth: Depth, expected: If) -> Result<()> {
+        let recursive = depth == Depth::All;
+        let request = self.about(Method::DELETE, "/v1/fs/entry", path);
+        let request = request.query(&[("recursive", recursive)]);
+        self.send(with_condition(request, conditions::header(&expected))).await.map(drop)
+    }
+
+    async fn rename(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
+        self.relocate("/v1/fs/move", from, to, target).await
+    }
+
+    async fn copy(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
+        self.relocate("/v1/fs/copy", from, to, target).await
+    }
+
+    async fn set_metadata(&self, _path: &SandboxPath, _change: MetadataChange) -> Result<Entry> {
+        Err(unsupported("change modes and times"))
+    }
+
+    async fn usage(&self) -> Result<Usage> {
+        Err(unsupported("tell how much the tree holds"))
+    }
+
+    async fn unpack(
+        &self,
+        dir: &SandboxPath,
+        archive: ByteStream,
+        limits: ArchiveLimits,
+    ) -> Result<Unpacked> {
+        if limits != ArchiveLimits::default() {
+            return Err(unsupported("limit what is unpacked"));
+        }
+        let request = self.about(Method::POST, "/v1/fs/upload-batch", dir);
+        let request = request.header(CONTENT_TYPE, "application/x-tar");
+        let (request, breakage) = outgoing::attach(request, archive, None);
+        let answer = breakage.or(self.send(request).await)?;
+        let entries = wire::number(answer.headers(), "x-entries");
+        let uploaded: Uploaded = self.parse(answer).await?;
+        let paths = uploaded.paths.iter().map(|path| SandboxPath::parse(path, DotDot::Clamp));
+        let paths = paths.collect::<Result<Vec<_>>>().map_err(not_understood)?;
+        Ok(Unpacked { entries: entries.unwrap_or(paths.len() as u64), paths })
+    }
+
+    async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
+        let mut request = self.about(Method::GET, "/v1/fs/download-batch", path);
+        let ArchiveLimits { bytes, entries, depth } = limits;
+        for (name, most) in [("maxBytes", bytes), ("maxEntries", entries), ("maxDepth", depth)] {
+            request = request.query(&most.map(|most| (name, most)).as_slice());
+        }
+        Ok(incoming::stream(self.send(request).await?, self.endpoint()))
+    }
+}
+
+impl Remote {
+    /// A span without bytes, which a range of HTTP cannot say.
+    async fn read_nothing(&self, file: &SandboxPath, start: u64, end: u64) -> Result<Content> {
+        if end < start {
+            let message = "the span ends before it starts";
+            return Err(Error::new(ErrorKind::InvalidArgument, message).on(file));
+        }
+        let entry = self.stat(file, Links::Follow).await?;
+        if entry.kind == EntryKind::Directory {
+            return Err(Error::new(ErrorKind::IsADirectory, "path is not a file").on(file));
+        }
+        if start >= entry.size {
+            let message = "the span starts behind the end of the file";
+            return Err(Error::new(ErrorKind::RangeNotSatisfiable, message).on(file));
+        }
+        Ok(Content { entry, range: start..start, body: incoming::nothing() })
+    }
+
+    /// What a write did, from what the server tells of it.
+    async fn written(
+        &self,
+        answer: reqwest::Response,
+        file: &SandboxPath,
+        mode: WriteMode,
+    ) -> Result<Written> {
+        let headers = answer.headers().clone();
+        let created = mode == WriteMode::CreateNew || headers.contains_key("x-created");
+        let bytes = self.parse::<wire::Written>(answer).await?.bytes_written;
+        let size = match (wire::number(&headers, "x-size"), mode) {
+            (Some(size), _) => size,
+            (None, WriteMode::CreateNew | WriteMode::Replace) => bytes,
+            (None, WriteMode::Append) => self.stat(file, Links::Follow).await?.size,
+        };
+        let mut entry = wire::entry(file.clone(), EntryKind::File, size);
+        entry.version = wire::version(&headers);
+        Ok(Written { entry, bytes, created })
+    }
+
+    async fn expect_file(&self, file: &SandboxPath) -> Result<()> {
+        // One byte is asked for, so that what can be looked at but not opened is refused here.
+        let outcome = self.read(file, Span::Between(0..1)).await;
+        match outcome {
+            Err(err) if err.kind() == ErrorKind::RangeNotSatisfiable => Ok(()),
+            outcome => outcome.map(drop),
+        }
+    }
+
+    async fn make_file(&self, file: &SandboxPath) -> Result<()> {
+        let (mode, parents, expected) = (WriteMode::CreateNew, Parents::Create, If::Always);
+        let options = WriteOptions { mode, parents, expected, length: Some(0) };
+        self.write(file, incoming::nothing(), options).await.map(drop)
+    }
+
+    async fn find_or_make_file(&self, file: &SandboxPath) -> Result<()> {
+        match self.expect_file(file).await {
+            Err(err) if err.kind() == ErrorKind::NotFound => {}
+            outcome => return outcome,
+        }
+        match self.make_file(file).await {
+            // Someone else made it in between.
+            Err(err) if err.kind() == ErrorKind::AlreadyExists => self.expect_file(file).await,
+            outcome => outcome,
+        }
+    }
+
+    async fn relocate(
+        &self,
+        route: &str,
+        from: &SandboxPath,
+        to: &SandboxPath,
+        target: Target,
+    ) -> Result<Entry> {
+        let overwrite = match target {
+            Target::New => false,
+            Target::Replace => true,
+            Target::Merge => return Err(unsupported("merge directories")),
+        };
+        if from == to {
+            // The interface refuses this unless it may overwrite; to a file system it is done.
+            return self.stat(from, Links::Follow).await;
+        }
+        let relocation = Relocation { from: from.as_str(), to: to.as_str(), overwrite };
+        let body = serde_json::to_vec(&relocation).map_err(not_understood)?;
+        let request = self.request(Method::POST, route);
+        self.send(request.header(CONTENT_TYPE, "application/json").body(body)).await?;
+        match self.stat(to, Links::Follow).await {
+            // The answer names no kind. What cannot be looked at, such as a dangling link, is there
+            // nevertheless, and is a file as far as this interface tells.
+            Err(err) if err.kind() != ErrorKind::Io => {
+                Ok(wire::entry(to.clone(), EntryKind::File, 0))
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+fn with_condition(
+    request: RequestBuilder,
+    condition: Option<(http::HeaderName, String)>,
+) -> RequestBuilder {
+    match condition {
+        Some((name, value)) => request.header(name, value),
+        None => request,
+    }
+}
+
+/// A new file that finds its place taken. HTTP tells that as a failed precondition, or as what is
+/// in the way.
+fn taken_if_new(err: Error, options: &WriteOptions, file: &SandboxPath) -> Error {
+    let failed = err.kind() == ErrorKind::PreconditionFailed && options.expected == If::Always;
+    let taken = failed || matches!(err.kind(), ErrorKind::IsADirectory | ErrorKind::NotAFile);
+    if options.mode == WriteMode::CreateNew && taken {
+        return Error::new(ErrorKind::AlreadyExists, "something is there already").on(file);
+    }
+    err.on(file)
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("/v1/fs cannot {what}"))
+}

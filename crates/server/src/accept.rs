@@ -1,0 +1,164 @@
+//! The accept loop: who gets a connection, and how all of them end.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::app::App;
+use crate::connection;
+
+/// How long to wait when the machine cannot give another connection.
+const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
+/// How many clients may be told at once that there are too many.
+const MOST_REFUSALS: usize = 32;
+/// What a client is told when there are too many.
+const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: application/problem+json\r\n\
+    content-length: 219\r\n\
+    retry-after: 1\r\n\
+    connection: close\r\n\r\n\
+    {\"type\":\"urn:sandbox-agent:error:stream_error\",\"title\":\"Stream Error\",\"status\":503,\
+    \"detail\":\"stream error: too many connections\",\
+    \"details\":{\"message\":\"too many connections\"},\"kind\":\"busy\",\
+    \"hint\":\"try again in a second\"}";
+
+/// Serves until `stop` resolves, then lets what is under way end, at most for the drain timeout.
+pub async fn run(
+    listener: TcpListener,
+    app: Arc<App>,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    tracing::info!(address = %listener.local_addr()?, "serving");
+    let door = Door::new(app);
+    let mut stop = pin!(stop);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut stop => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => door.admit(stream),
+                Err(error) => survive(error).await,
+            },
+        }
+    }
+    drop(listener);
+    door.close().await;
+    Ok(())
+}
+
+// What is not about one client is about the machine: its descriptors or its memory are used up. A
+// loop that tried again at once would take the processor too.
+async fn survive(error: io::Error) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    if [ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted].contains(&error.kind())
+    {
+        return tracing::debug!(%error, "a client left before it was accepted");
+    }
+    tracing::warn!(%error, "no room for another connection");
+    tokio::time::sleep(EXHAUSTED_PAUSE).await;
+}
+
+/// What all connections share.
+struct Door {
+    app: Arc<App>,
+    router: Router,
+    places: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
+    tasks: TaskTracker,
+    /// Asks connections to end after what they are doing.
+    ending: CancellationToken,
+    /// Ends connections where they are.
+    closed: CancellationToken,
+}
+
+impl Door {
+    fn new(app: Arc<App>) -> Self {
+        Self {
+            router: app.router(),
+            places: Arc::new(Semaphore::new(app.most_connections)),
+            refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
+            tasks: TaskTracker::new(),
+            ending: CancellationToken::new(),
+            closed: CancellationToken::new(),
+            app,
+        }
+    }
+
+    fn admit(&self, stream: TcpStream) {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "cannot send small answers at once");
+        }
+        match Arc::clone(&self.places).try_acquire_owned() {
+            Ok(place) => self.serve(stream, place),
+            Err(_) => self.refuse(stream),
+        }
+    }
+
+    fn serve(&self, stream: TcpStream, place: OwnedSemaphorePermit) {
+        let app = Arc::clone(&self.app);
+        let (ending, closed) = (self.ending.clone(), self.closed.clone());
+        let serving = connection::serve(stream, self.router.clone(), app.timeouts, ending);
+        self.tasks.spawn(async move {
+            app.metrics.connections.inc();
+            let _connected = Connected(&app);
+            // A None means that it was closed where it was.
+            let _ended: Option<()> = closed.run_until_cancelled(serving).await;
+            drop(place);
+        });
+    }
+
+    fn refuse(&self, mut stream: TcpStream) {
+        self.app.metrics.refused.inc();
+        let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
+        let closed = self.closed.clone();
+        self.tasks.spawn(closed.run_until_cancelled_owned(async move {
+            if stream.write_all(REFUSAL.as_bytes()).await.is_ok() {
+                connection::linger(stream).await;
+            }
+            drop(permit);
+        }));
+    }
+
+    async fn close(self) {
+        self.ending.cancel();
+        self.tasks.close();
+        let under_way = self.tasks.len();
+        tracing::info!(connections = under_way, "stopping");
+        if tokio::time::timeout(self.app.timeouts.drain, self.tasks.wait()).await.is_err() {
+            tracing::warn!(connections = self.tasks.len(), "closed what did not end in time");
+            self.closed.cancel();
+            self.tasks.wait().await;
+        }
+    }
+}
+
+/// Counts a connection as long as it lasts, also when its task ends by a panic.
+struct Connected<'a>(&'a App);
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        self.0.metrics.connections.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_refusal_has_the_length_it_says() {
+        let (head, body) = REFUSAL.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{}", body.len());
+        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(problem["status"], 503);
+    }
+}

@@ -1,0 +1,141 @@
+//! The state that requests share, and the routes over it.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use engine::{ArchiveLimits, Role, Sandbox, SandboxPath, Sessions, Workspace};
+use http::StatusCode;
+use thiserror::Error;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::CorsLayer;
+
+use crate::auth::{self, Gate};
+use crate::metrics::Metrics;
+use crate::options::{Options, Timeouts};
+use crate::problem::{Class, Problem};
+use crate::{cors, faces, observe};
+
+/// How many sessions may be open at once.
+const MOST_SESSIONS: usize = 65_536;
+/// How long an unused session is kept.
+const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// One server over one sandbox.
+#[derive(Debug)]
+pub struct App {
+    pub(crate) workspace: Workspace,
+    pub(crate) sessions: Sessions,
+    pub(crate) working_directory: SandboxPath,
+    pub(crate) archive_limits: ArchiveLimits,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) most_connections: usize,
+    pub(crate) metrics: Metrics,
+    pub(crate) gate: Gate,
+    cors: CorsLayer,
+}
+
+/// Why a server cannot be set up as it was asked to be.
+#[derive(Debug, Error)]
+#[error("{what} ({hint})")]
+pub struct SetupError {
+    what: String,
+    hint: &'static str,
+}
+
+impl SetupError {
+    pub(crate) fn new(what: impl Into<String>, hint: &'static str) -> Self {
+        Self { what: what.into(), hint }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &str {
+        self.hint
+    }
+}
+
+impl App {
+    /// A server over `sandbox`.
+    pub fn new(sandbox: Sandbox, options: Options) -> Result<Arc<Self>, SetupError> {
+        if options.most_connections == 0 {
+            let what = "a server with no room for a connection";
+            return Err(SetupError::new(what, "allow at least one connection"));
+        }
+        Ok(Arc::new(Self {
+            gate: Gate::new(&options)?,
+            cors: cors::layer(&options.cors)?,
+            // Whoever has the one token is the owner, and so is everyone at an open server.
+            workspace: Workspace::new(Arc::new(sandbox), Role::Owner, None),
+            sessions: Sessions::new(MOST_SESSIONS, SESSION_IDLE),
+            working_directory: options.working_directory,
+            archive_limits: options.archive_limits,
+            timeouts: options.timeouts,
+            most_connections: options.most_connections,
+            metrics: Metrics::new(),
+        }))
+    }
+
+    /// Every route. What is not guarded answers without a token: unknown routes among them.
+    pub(crate) fn router(self: &Arc<Self>) -> Router {
+        let guard = from_fn_with_state(Arc::clone(self), auth::admit);
+        let (router, _) = faces::guarded()
+            .route_layer(guard)
+            .merge(faces::open())
+            .fallback(unknown_route)
+            .layer(self.cors.clone())
+            .layer(CatchPanicLayer::custom(panicked))
+            .layer(from_fn_with_state(Arc::clone(self), observe::observe))
+            .with_state(Arc::clone(self))
+            .split_for_parts();
+        router
+    }
+}
+
+async fn unknown_route() -> Problem {
+    Problem::plain(StatusCode::NOT_FOUND, Class::NOT_FOUND, "endpoint not found")
+        .kind("endpoint_not_found")
+        .hint("GET /docs lists every endpoint")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands over what the panic left")]
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    tracing::error!(panic = words, "a request broke off inside the server");
+    let message = "the request broke off inside the server";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Class::STREAM_ERROR, message)
+        .message(message)
+        .kind("io")
+        .hint("the server's log says more under this request's x-request-id")
+        .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::routing::get;
+    use http::Request;
+    use http_body_util::BodyExt as _;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_that_tells_nothing_of_the_server() {
+        async fn broken() {
+            panic!("secret");
+        }
+        let routes: Router =
+            Router::new().route("/", get(broken)).layer(CatchPanicLayer::custom(panicked));
+        let request = Request::get("/").body(Body::empty()).unwrap();
+        let response = routes.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem["kind"], "io");
+        assert!(!problem.to_string().contains("secret"));
+    }
+}

@@ -1,0 +1,162 @@
+//! `POST /v1/fs/upload-batch` and `GET /v1/fs/download-batch`: many files as one tar archive.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use engine::{ArchiveLimits, Error, ErrorKind, Links};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use http::header::{CONTENT_TYPE, HeaderName, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue};
+
+use super::errors::{Asked, Problems, explain};
+use super::file::outgoing;
+use super::paths::Place;
+use super::wire::{FsDownloadBatchQuery, FsUploadBatchQuery, FsUploadBatchResponse, RawBytes};
+use crate::app::App;
+use crate::intake;
+use crate::problem::Problem;
+use crate::query::Query;
+
+const TAR: &str = "application/x-tar";
+/// How many paths an answer names.
+const MOST_PATHS: u64 = 1024;
+
+/// Unpack a tar archive into a directory, which is made.
+///
+/// An archive that is broken or holds a name that leads elsewhere leaves nothing behind.
+#[utoipa::path(
+    post,
+    path = "/v1/fs/upload-batch",
+    operation_id = "uploadBatch",
+    tag = "files",
+    params(FsUploadBatchQuery),
+    request_body(content = RawBytes, content_type = "application/x-tar",
+        description = "An uncompressed tar archive"),
+    responses(
+        (status = 200, description = "It is unpacked", body = FsUploadBatchResponse, headers(
+            ("x-entries" = u64, description = "How many members there were")
+        )),
+        Problems
+    ),
+    security(("bearer" = []))
+)]
+pub(super) async fn upload(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsUploadBatchQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let path = query.path.as_deref().unwrap_or(".");
+    let place = app.place(path, query.session_id.as_deref())?;
+    let is_tar =
+        headers.get(CONTENT_TYPE).is_some_and(|v| v.as_bytes().starts_with(TAR.as_bytes()));
+    if !is_tar {
+        return Err(Problem::invalid_request("content-type must be application/x-tar")
+            .hint("send an uncompressed tar archive as `Content-Type: application/x-tar`"));
+    }
+    intake::refuse_encoded(&headers)?;
+    let archive = intake::stream(body, app.timeouts.progress);
+    let unpacked = app.workspace.unpack(&place.path, archive, ArchiveLimits::default()).await;
+    let unpacked = unpacked.map_err(|err| explain_archive(&app, &err, &place))?;
+    let shown = |path: &engine::SandboxPath| match path.strip(&place.path) {
+        Some(rest) => place.shown_child(rest),
+        None => app.workspace.sandbox().outward(path),
+    };
+    let truncated = unpacked.entries > MOST_PATHS;
+    let paths = unpacked.paths.iter().map(shown).collect();
+    let entries = (HeaderName::from_static("x-entries"), HeaderValue::from(unpacked.entries));
+    Ok(([entries], axum::Json(FsUploadBatchResponse { paths, truncated })).into_response())
+}
+
+/// Pack what a directory holds, or one file, as a tar archive.
+///
+/// The archive is written while it is packed; a failure in the middle breaks the answer off.
+#[utoipa::path(
+    get,
+    path = "/v1/fs/download-batch",
+    operation_id = "downloadBatch",
+    tag = "files",
+    params(FsDownloadBatchQuery),
+    responses(
+        (status = 200, description = "The archive", content_type = "application/x-tar",
+            body = RawBytes),
+        Problems
+    ),
+    security(("bearer" = []))
+)]
+pub(super) async fn download(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsDownloadBatchQuery>,
+) -> Result<Response, Problem> {
+    let path = query.path.as_deref().unwrap_or(".");
+    let place = app.place(path, query.session_id.as_deref())?;
+    let failed = |err| explain_archive(&app, &err, &place);
+    place.check(&app, Links::Follow).await.map_err(failed)?;
+    let limits = limits(&query, app.archive_limits);
+    let mut archive = app.workspace.pack(&place.path, limits).await.map_err(failed)?;
+    let first = archive.try_next().await.map_err(failed)?;
+    let body = stream::iter(first).map(Ok).chain(archive).boxed();
+    let headers = [(CONTENT_TYPE, TAR), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    Ok((headers, outgoing(body)).into_response())
+}
+
+/// What both the request and the operator allow.
+fn limits(query: &FsDownloadBatchQuery, most: ArchiveLimits) -> ArchiveLimits {
+    let lower = |asked: Option<u64>, most: Option<u64>| match (asked, most) {
+        (Some(asked), Some(most)) => Some(asked.min(most)),
+        (asked, most) => asked.or(most),
+    };
+    ArchiveLimits {
+        bytes: lower(query.max_bytes, most.bytes),
+        entries: lower(query.max_entries, most.entries),
+        depth: lower(query.max_depth, most.depth),
+    }
+}
+
+// What a member is called is the client's mistake, not the archive's.
+fn explain_archive(app: &App, err: &Error, place: &Place) -> Problem {
+    let named = ["invalid relative path", "tar entry escapes destination"];
+    if named.iter().any(|words| err.message().starts_with(words)) {
+        return Problem::invalid_request(err.message())
+            .kind(ErrorKind::BadArchive.word())
+            .hint("name the members of the archive relative to the directory, without `..`");
+    }
+    let problem = explain(app, err, Asked::Archive, &[place]);
+    match exceeded(err) {
+        Some((limit, most)) => problem.limit(limit, most),
+        None => problem,
+    }
+}
+
+/// Which limit an archive exceeded, by the name of its parameter. Only the message tells.
+fn exceeded(err: &Error) -> Option<(&'static str, u64)> {
+    let mut words = err.message().rsplit(' ');
+    let (what, most) = (words.next()?, words.next()?);
+    let limit = match what {
+        _ if err.kind() != ErrorKind::LimitExceeded => return None,
+        "bytes" => "maxBytes",
+        "entries" => "maxEntries",
+        "levels" => "maxDepth",
+        _ => return None,
+    };
+    Some((limit, most.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lower_of_two_limits_counts() {
+        let query = FsDownloadBatchQuery {
+            max_bytes: Some(10),
+            max_entries: Some(10),
+            ..FsDownloadBatchQuery::default()
+        };
+        let most = ArchiveLimits { bytes: Some(5), entries: Some(20), depth: Some(3) };
+        let expected = ArchiveLimits { bytes: Some(5), entries: Some(10), depth: Some(3) };
+        assert_eq!(limits(&query, most), expected);
+    }
+}

@@ -1,0 +1,94 @@
+//! `DELETE /v1/fs/entry`, `POST /v1/fs/mkdir` and `GET /v1/fs/stat`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use engine::{Depth, Links, Parents};
+use http::HeaderMap;
+
+use super::errors::{Asked, Problems, explain};
+use super::precondition;
+use super::wire::{FsActionResponse, FsDeleteQuery, FsPathQuery, FsStat};
+use crate::app::App;
+use crate::conditions::validators;
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// Remove a file, a link itself, or a directory.
+#[utoipa::path(
+    delete,
+    path = "/v1/fs/entry",
+    operation_id = "deleteEntry",
+    tag = "files",
+    params(
+        FsDeleteQuery,
+        ("If-Match" = Option<String>, Header, description = "Remove only this ETag"),
+        ("If-None-Match" = Option<String>, Header, description = "Do not remove this ETag"),
+        ("If-Unmodified-Since" = Option<String>, Header, description = "Fail if it is younger"),
+    ),
+    responses((status = 200, description = "It is gone", body = FsActionResponse), Problems),
+    security(("bearer" = []))
+)]
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsDeleteQuery>,
+    headers: HeaderMap,
+) -> Result<Json<FsActionResponse>, Problem> {
+    let place = app.place(&query.path, query.session_id.as_deref())?;
+    let failed = |err| explain(&app, &err, Asked::Any, &[&place]);
+    let expected = precondition::expected(&app, &headers, &place, Links::Keep).await?;
+    let depth = if query.recursive == Some(true) { Depth::All } else { Depth::One };
+    place.check(&app, Links::Keep).await.map_err(failed)?;
+    app.workspace.remove(&place.path, depth, expected).await.map_err(failed)?;
+    Ok(Json(FsActionResponse { path: place.shown }))
+}
+
+/// Make a directory and its parents. One that is there already is fine.
+#[utoipa::path(
+    post,
+    path = "/v1/fs/mkdir",
+    operation_id = "makeDirectory",
+    tag = "files",
+    params(FsPathQuery),
+    responses((status = 200, description = "It is there", body = FsActionResponse), Problems),
+    security(("bearer" = []))
+)]
+pub(super) async fn mkdir(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsPathQuery>,
+) -> Result<Json<FsActionResponse>, Problem> {
+    let place = app.place(&query.path, query.session_id.as_deref())?;
+    let made = app.workspace.create_dir(&place.path, Parents::Create).await;
+    made.map_err(|err| explain(&app, &err, Asked::Any, &[&place]))?;
+    Ok(Json(FsActionResponse { path: place.shown }))
+}
+
+/// What is at a path; links are followed.
+#[utoipa::path(
+    get,
+    path = "/v1/fs/stat",
+    operation_id = "stat",
+    tag = "files",
+    params(FsPathQuery),
+    responses(
+        (status = 200, description = "What is there", body = FsStat, headers(
+            ("ETag" = String, description = "The version of the entry"),
+            ("Last-Modified" = String, description = "When it last changed"),
+        )),
+        Problems
+    ),
+    security(("bearer" = []))
+)]
+pub(super) async fn stat(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsPathQuery>,
+) -> Result<Response, Problem> {
+    let place = app.place(&query.path, query.session_id.as_deref())?;
+    let found = app.workspace.stat(&place.path, Links::Follow).await;
+    let entry = found
+        .and_then(|entry| place.fitting(entry))
+        .map_err(|err| explain(&app, &err, Asked::Any, &[&place]))?;
+    Ok((validators(&entry), Json(FsStat::new(&entry, place.shown))).into_response())
+}

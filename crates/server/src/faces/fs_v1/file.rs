@@ -1,0 +1,244 @@
+//! `GET`, `HEAD` and `PUT /v1/fs/file`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{AppendHeaders, IntoResponse as _, Response};
+use engine::{
+    ByteStream, Content, Entry, Error, ErrorKind, Links, Parents, Span, WriteMode, WriteOptions,
+    Written,
+};
+use futures::TryStreamExt as _;
+use http::header::{
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body::Body as _;
+
+use super::errors::{Asked, Problems, explain, log_fault};
+use super::paths::Place;
+use super::precondition;
+use super::wire::{FsPathQuery, FsWriteResponse, RawBytes};
+use crate::app::App;
+use crate::conditions::{Conditions, Verdict, allows_part, validators};
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::{intake, ranges};
+
+/// How long the file is after a write.
+const SIZE: HeaderName = HeaderName::from_static("x-size");
+/// There when a write made the file.
+const CREATED: HeaderName = HeaderName::from_static("x-created");
+
+/// Read a file, or one part of it.
+///
+/// A single `Range` of bytes is honoured; several are answered with the whole file.
+#[utoipa::path(
+    get,
+    path = "/v1/fs/file",
+    operation_id = "readFile",
+    tag = "files",
+    params(
+        FsPathQuery,
+        ("Range" = Option<String>, Header, description = "One part, as `bytes=FIRST-LAST`"),
+        ("If-Range" = Option<String>, Header, description = "Send the part only of this ETag"),
+        ("If-Match" = Option<String>, Header, description = "Fail unless it has this ETag"),
+        ("If-None-Match" = Option<String>, Header, description = "Send nothing if it has this ETag"),
+        ("If-Modified-Since" = Option<String>, Header, description = "Send nothing if it is older"),
+        ("If-Unmodified-Since" = Option<String>, Header, description = "Fail if it is younger"),
+    ),
+    responses(
+        (status = 200, description = "The bytes", content_type = "application/octet-stream",
+            body = RawBytes, headers(
+                ("ETag" = String, description = "The version of the file"),
+                ("Last-Modified" = String, description = "When it last changed"),
+                ("Accept-Ranges" = String, description = "Always `bytes`"),
+            )),
+        (status = 206, description = "The part that was asked for",
+            content_type = "application/octet-stream", body = RawBytes, headers(
+                ("Content-Range" = String, description = "Which bytes these are"),
+                ("ETag" = String, description = "The version of the file"),
+            )),
+        (status = 304, description = "The client has this version already"),
+        Problems
+    ),
+    security(("bearer" = []))
+)]
+pub(super) async fn read(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsPathQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    answer(&app, &query, &headers, ranges::requested(&headers)).await
+}
+
+/// The headers of a file, without its bytes.
+#[utoipa::path(
+    head,
+    path = "/v1/fs/file",
+    operation_id = "headFile",
+    tag = "files",
+    params(
+        FsPathQuery,
+        ("If-Match" = Option<String>, Header, description = "Fail unless it has this ETag"),
+        ("If-None-Match" = Option<String>, Header, description = "304 if it has this ETag"),
+        ("If-Modified-Since" = Option<String>, Header, description = "304 if it is older"),
+        ("If-Unmodified-Since" = Option<String>, Header, description = "Fail if it is younger"),
+    ),
+    responses(
+        (status = 200, description = "What a read would send", headers(
+            ("Content-Length" = u64, description = "The length of the file"),
+            ("ETag" = String, description = "The version of the file"),
+            ("Last-Modified" = String, description = "When it last changed"),
+        )),
+        (status = 304, description = "The client has this version already"),
+        Problems
+    ),
+    security(("bearer" = []))
+)]
+pub(super) async fn head(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsPathQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    // A range has no meaning here (RFC 9110, section 14.2). The router leaves the body out.
+    answer(&app, &query, &headers, None).await
+}
+
+/// Put a file in place, whole.
+///
+/// The body replaces what is there only when all of it has arrived. Missing directories are made.
+#[utoipa::path(
+    put,
+    path = "/v1/fs/file",
+    operation_id = "writeFile",
+    tag = "files",
+    params(
+        FsPathQuery,
+        ("If-Match" = Option<String>, Header, description = "Replace only this ETag"),
+        ("If-None-Match" = Option<String>, Header, description = "`*` to create only"),
+        ("If-Unmodified-Since" = Option<String>, Header, description = "Fail if it is younger"),
+    ),
+    request_body(content = RawBytes, content_type = "application/octet-stream",
+        description = "The bytes; any or no content type"),
+    responses(
+        (status = 200, description = "It is in place", body = FsWriteResponse, headers(
+            ("ETag" = String, description = "The version of the file"),
+            ("x-size" = u64, description = "How long the file is"),
+            ("x-created" = String, description = "`1` if the file is new")
+        )),
+        Problems
+    ),
+    security(("bearer" = []))
+)]
+pub(super) async fn write(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsPathQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let place = app.place(&query.path, query.session_id.as_deref())?;
+    let failed = |err| explain(&app, &err, Asked::Any, &[&place]);
+    place.must_be_file().map_err(failed)?;
+    intake::refuse_encoded(&headers)?;
+    if headers.contains_key(CONTENT_RANGE) {
+        return Err(Problem::invalid_request("content-range has no place in a PUT")
+            .hint("use PATCH to write a part of a file"));
+    }
+    let options = WriteOptions {
+        mode: WriteMode::Replace,
+        parents: Parents::Create,
+        expected: precondition::expected(&app, &headers, &place, Links::Follow).await?,
+        length: body.size_hint().exact(),
+    };
+    let body = intake::stream(body, app.timeouts.progress);
+    let written = app.workspace.write(&place.path, body, options).await.map_err(failed)?;
+    Ok(written_response(&place, &written))
+}
+
+/// The answer to a write. Its headers say what its body has no words for.
+pub(super) fn written_response(place: &Place, written: &Written) -> Response {
+    let size = (SIZE, HeaderValue::from(written.entry.size));
+    let created = written.created.then_some((CREATED, HeaderValue::from_static("1")));
+    let answer = FsWriteResponse { path: place.shown.clone(), bytes_written: written.bytes };
+    (validators(&written.entry), [size], AppendHeaders(created), axum::Json(answer)).into_response()
+}
+
+async fn answer(
+    app: &App,
+    query: &FsPathQuery,
+    headers: &HeaderMap,
+    part: Option<Span>,
+) -> Result<Response, Problem> {
+    let place = app.place(&query.path, query.session_id.as_deref())?;
+    let failed = |err: Error| explain(app, &err, Asked::Bytes, &[&place]);
+    place.must_be_file().map_err(failed)?;
+    let conditions = Conditions::read(headers)?;
+    let judged = |entry: &Entry| match conditions.judge(entry) {
+        Verdict::Proceed => Ok(None),
+        Verdict::NotModified => Ok(Some(not_modified(entry))),
+        Verdict::Failed => Err(failed(precondition::failed().on(&place.path))),
+    };
+    if let Some(span) = part {
+        match app.workspace.read(&place.path, span).await {
+            Err(err) if err.kind() == ErrorKind::RangeNotSatisfiable => {
+                let entry = app.workspace.stat(&place.path, Links::Follow).await.map_err(failed)?;
+                if let Some(response) = judged(&entry)? {
+                    return Ok(response);
+                }
+                if allows_part(headers, &entry) {
+                    return Err(with_size(failed(err), entry.size));
+                }
+            }
+            content => {
+                let content = content.map_err(failed)?;
+                if let Some(response) = judged(&content.entry)? {
+                    return Ok(response);
+                }
+                if allows_part(headers, &content.entry) {
+                    return Ok(partial(content));
+                }
+            }
+        }
+    }
+    let content = app.workspace.read(&place.path, Span::Whole).await.map_err(failed)?;
+    Ok(judged(&content.entry)?.unwrap_or_else(|| whole(content)))
+}
+
+fn not_modified(entry: &Entry) -> Response {
+    (StatusCode::NOT_MODIFIED, validators(entry)).into_response()
+}
+
+fn with_size(problem: Problem, size: u64) -> Problem {
+    match ranges::unsatisfied(size) {
+        Some(value) => problem.header(CONTENT_RANGE, value),
+        None => problem,
+    }
+}
+
+fn whole(content: Content) -> Response {
+    content_headers(content).into_response()
+}
+
+fn partial(content: Content) -> Response {
+    let range = ranges::content_range(&content.range, content.entry.size);
+    let range = range.map(|range| (CONTENT_RANGE, range));
+    (StatusCode::PARTIAL_CONTENT, AppendHeaders(range), content_headers(content)).into_response()
+}
+
+fn content_headers(content: Content) -> Response {
+    let length = content.range.end.saturating_sub(content.range.start);
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
+        (CONTENT_LENGTH, HeaderValue::from(length)),
+        (ACCEPT_RANGES, HeaderValue::from_static("bytes")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ];
+    (headers, validators(&content.entry), outgoing(content.body)).into_response()
+}
+
+/// A body whose failure breaks the answer off and is logged.
+pub(super) fn outgoing(body: ByteStream) -> Body {
+    Body::from_stream(body.inspect_err(log_fault))
+}

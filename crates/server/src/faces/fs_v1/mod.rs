@@ -1,0 +1,38 @@
+//! `/v1/fs` and `/v1/sessions`: the files of the sandbox, as the `sandbox-agent` client knows them.
+
+mod batch;
+mod entries;
+mod entry;
+mod errors;
+mod file;
+mod listing;
+mod patch;
+mod paths;
+mod precondition;
+mod queries;
+mod relocate;
+mod sessions;
+mod wire;
+
+use std::sync::Arc;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+
+pub(super) use errors::problem_components;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(entries::entries))
+        .routes(routes!(file::read, file::head, file::write, patch::patch))
+        .routes(routes!(entry::delete))
+        .routes(routes!(entry::mkdir))
+        .routes(routes!(relocate::r#move))
+        .routes(routes!(relocate::copy))
+        .routes(routes!(entry::stat))
+        .routes(routes!(batch::upload))
+        .routes(routes!(batch::download))
+        .routes(routes!(sessions::create))
+}

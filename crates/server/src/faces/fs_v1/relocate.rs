@@ -1,0 +1,112 @@
+//! `POST /v1/fs/move` and `POST /v1/fs/copy`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use engine::{Error, ErrorKind, Links, Result, Target};
+
+use super::errors::{Asked, Problems, explain};
+use super::paths::Place;
+use super::wire::{FsMoveRequest, FsMoveResponse, FsSessionQuery};
+use crate::app::App;
+use crate::json_body::Json;
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// Move or rename anything; links themselves.
+///
+/// With `overwrite` what is at the destination is replaced whole, and never before the move
+/// succeeds.
+#[utoipa::path(
+    post,
+    path = "/v1/fs/move",
+    operation_id = "move",
+    tag = "files",
+    params(FsSessionQuery),
+    request_body = FsMoveRequest,
+    responses((status = 200, description = "It is there", body = FsMoveResponse), Problems),
+    security(("bearer" = []))
+)]
+pub(super) async fn r#move(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsSessionQuery>,
+    Json(request): Json<FsMoveRequest>,
+) -> Result<axum::Json<FsMoveResponse>, Problem> {
+    let trip = Trip::plan(&app, &query, &request)?;
+    trip.check(&app).await.map_err(|err| trip.explain(&app, &err))?;
+    let moved = app.workspace.rename(&trip.from.path, &trip.to.path, trip.target).await;
+    moved.map_err(|err| trip.explain(&app, &err))?;
+    Ok(trip.response())
+}
+
+/// Copy a file, a link itself, or a tree, with modes and times.
+///
+/// With `overwrite` what is at the destination is replaced whole.
+#[utoipa::path(
+    post,
+    path = "/v1/fs/copy",
+    operation_id = "copy",
+    tag = "files",
+    params(FsSessionQuery),
+    request_body = FsMoveRequest,
+    responses((status = 200, description = "It is there", body = FsMoveResponse), Problems),
+    security(("bearer" = []))
+)]
+pub(super) async fn copy(
+    State(app): State<Arc<App>>,
+    Query(query): Query<FsSessionQuery>,
+    Json(request): Json<FsMoveRequest>,
+) -> Result<axum::Json<FsMoveResponse>, Problem> {
+    let trip = Trip::plan(&app, &query, &request)?;
+    trip.check(&app).await.map_err(|err| trip.explain(&app, &err))?;
+    let copied = app.workspace.copy(&trip.from.path, &trip.to.path, trip.target).await;
+    copied.map_err(|err| trip.explain(&app, &err))?;
+    Ok(trip.response())
+}
+
+/// From one place to another.
+struct Trip {
+    from: Place,
+    to: Place,
+    target: Target,
+}
+
+impl Trip {
+    fn plan(app: &App, query: &FsSessionQuery, request: &FsMoveRequest) -> Result<Self, Problem> {
+        let session = query.session_id.as_deref();
+        let from = app.place(&request.from, session)?;
+        let to = app.place(&request.to, session)?;
+        let overwrite = request.overwrite == Some(true);
+        let target = if overwrite { Target::Replace } else { Target::New };
+        Ok(Self { from, to, target })
+    }
+
+    /// The rules of this face that the engine does not know.
+    async fn check(&self, app: &App) -> Result<()> {
+        self.from.check(app, Links::Keep).await?;
+        let source = app.workspace.stat(&self.from.path, Links::Keep).await?;
+        if !self.to.allows(source.kind) {
+            let message = "path ends in a slash but no directory is meant to be there";
+            return Err(Error::new(ErrorKind::NotADirectory, message).on(&self.to.path));
+        }
+        // To the engine, something that is where it should be is done. Here it is in its own way.
+        let stays = self.from.path == self.to.path && self.target == Target::New;
+        // An empty destination is more likely forgotten than meant to replace the whole home.
+        if stays || self.to.is_base() {
+            return Err(exists().on(&self.to.path));
+        }
+        Ok(())
+    }
+
+    fn explain(&self, app: &App, err: &Error) -> Problem {
+        explain(app, err, Asked::Destination, &[&self.from, &self.to])
+    }
+
+    fn response(self) -> axum::Json<FsMoveResponse> {
+        axum::Json(FsMoveResponse { from: self.from.shown, to: self.to.shown })
+    }
+}
+
+fn exists() -> Error {
+    Error::new(ErrorKind::AlreadyExists, "destination already exists")
+}

@@ -1,0 +1,26 @@
+//! What the server says about itself.
+
+mod docs;
+mod health;
+mod root;
+mod telemetry;
+
+use std::sync::Arc;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+
+pub(super) fn guarded() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(health::health)).routes(routes!(telemetry::metrics))
+}
+
+pub(super) fn open() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(root::root))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(docs::document))
+        .routes(routes!(docs::page))
+}

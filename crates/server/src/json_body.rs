@@ -1,0 +1,87 @@
+//! Small JSON bodies.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, Request};
+use bytes::{Bytes, BytesMut};
+use futures::TryStreamExt as _;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use crate::app::App;
+use crate::intake;
+use crate::problem::{Class, Problem};
+
+/// The longest body that is read as JSON: many times what two of the longest paths need.
+const MOST_BYTES: usize = 64 * 1024;
+
+/// The JSON body of a request as a value.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            let detail = "Expected request with `Content-Type: application/json`";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(Problem::plain(status, Class::MEDIA_TYPE, detail)
+                .kind("invalid_argument")
+                .hint("send the header `Content-Type: application/json`"));
+        }
+        intake::refuse_encoded(request.headers())?;
+        let bytes = collect(request, app).await?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|err| refuse(&err))
+    }
+}
+
+async fn collect(request: Request, app: &App) -> Result<Bytes, Problem> {
+    let mut body = intake::stream(request.into_body(), app.timeouts.progress);
+    let mut bytes = BytesMut::new();
+    let broken = |err: engine::Error| {
+        let detail = format!("Failed to buffer the request body: {err}");
+        Problem::unreadable(StatusCode::BAD_REQUEST, detail)
+            .kind(err.kind().word())
+            .hint("send the whole body again")
+    };
+    while let Some(piece) = body.try_next().await.map_err(broken)? {
+        if bytes.len() + piece.len() > MOST_BYTES {
+            let detail = "Failed to buffer the request body: length limit exceeded";
+            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            return Err(Problem::plain(status, Class::LIMIT_EXCEEDED, detail)
+                .kind("limit_exceeded")
+                .hint(format!("send at most {MOST_BYTES} bytes of JSON")));
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes.freeze())
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let essence = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .map(|essence| essence.trim().to_ascii_lowercase());
+    essence.is_some_and(|essence| {
+        let subtype = essence.strip_prefix("application/");
+        subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
+    })
+}
+
+fn refuse(err: &serde_json::Error) -> Problem {
+    let (status, what) = match err.classify() {
+        Category::Syntax | Category::Eof | Category::Io => {
+            (StatusCode::BAD_REQUEST, "Failed to parse the request body as JSON")
+        }
+        Category::Data => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "Failed to deserialize the JSON body into the target type",
+        ),
+    };
+    Problem::unreadable(status, format!("{what}: {err}"))
+        .hint("GET /docs shows what the body looks like")
+}

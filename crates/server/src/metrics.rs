@@ -1,0 +1,120 @@
+//! What operators measure, as Prometheus reads it.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::Method;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+/// The media type of [`Metrics::render`].
+pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// From a cached read to a large transfer, in seconds.
+const BUCKETS: [f64; 14] =
+    [0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0, 120.0];
+
+/// The counters of one server.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Outcome, Counter>,
+    seconds: Family<Target, Histogram>,
+    received: Counter,
+    sent: Counter,
+    /// How many clients are connected.
+    pub(crate) connections: Gauge,
+    /// How many connections were turned away because there were too many.
+    pub(crate) refused: Counter,
+}
+
+/// A request that ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finished<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) route: &'a str,
+    /// None if the client left before there was one.
+    pub(crate) status: Option<u16>,
+    pub(crate) took: Duration,
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Outcome {
+    method: &'static str,
+    route: String,
+    status: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Target {
+    method: &'static str,
+    route: String,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("sandkeep_http");
+        let requests = Family::default();
+        let seconds = Family::new_with_constructor(buckets as fn() -> Histogram);
+        let (received, sent, refused) = <(Counter, Counter, Counter)>::default();
+        let connections = Gauge::default();
+        registry.register("requests", "Requests that ended", requests.clone());
+        let help = "From the headers of a request to the end of its answer";
+        registry.register_with_unit("request", help, Unit::Seconds, seconds.clone());
+        let help = "Received in bodies of requests";
+        registry.register_with_unit("received", help, Unit::Bytes, received.clone());
+        registry.register_with_unit("sent", "Sent in bodies", Unit::Bytes, sent.clone());
+        registry.register("connections", "Clients that are connected", connections.clone());
+        registry.register("refused_connections", "Clients turned away", refused.clone());
+        Self { registry, requests, seconds, received, sent, connections, refused }
+    }
+
+    /// Counts a request that ended.
+    pub(crate) fn count(&self, finished: Finished<'_>) {
+        let method = known(finished.method);
+        let status = finished.status.map_or_else(|| "none".to_owned(), |code| code.to_string());
+        let route = finished.route.to_owned();
+        let target = Target { method, route: route.clone() };
+        self.requests.get_or_create(&Outcome { method, route, status }).inc();
+        self.seconds.get_or_create(&target).observe(finished.took.as_secs_f64());
+        self.received.inc_by(finished.received);
+        self.sent.inc_by(finished.sent);
+    }
+
+    /// All of it, as text.
+    pub(crate) fn render(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+fn buckets() -> Histogram {
+    Histogram::new(BUCKETS)
+}
+
+// A client may invent methods without end; each would be a series for ever.
+fn known(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "PUT" => "PUT",
+        "POST" => "POST",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}

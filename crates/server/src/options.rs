@@ -1,0 +1,96 @@
+//! What an operator decides about the server.
+
+use std::fmt;
+use std::time::Duration;
+
+use engine::{ArchiveLimits, SandboxPath};
+
+/// How the server behaves towards its clients.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who is let in.
+    pub access: Access,
+    /// Which web pages may ask.
+    pub cors: Cors,
+    /// How long a silent client is waited for.
+    pub timeouts: Timeouts,
+    /// How many clients may be connected at once; the next is told to come back later.
+    pub most_connections: usize,
+    /// Where the relative paths of a new session begin.
+    pub working_directory: SandboxPath,
+    /// How much one downloaded archive may hold, whatever the request says.
+    pub archive_limits: ArchiveLimits,
+    /// Names besides the loopback ones that an open server answers to. With `None` it answers to
+    /// every name, which lets a web page reach it by rebinding a name of its own.
+    pub host_names: Option<Vec<String>>,
+}
+
+impl Options {
+    /// The usual behaviour for clients that are let in like this.
+    pub fn new(access: Access) -> Self {
+        Self {
+            access,
+            cors: Cors::default(),
+            timeouts: Timeouts::default(),
+            most_connections: 1024,
+            working_directory: SandboxPath::root(),
+            archive_limits: ArchiveLimits::default(),
+            host_names: None,
+        }
+    }
+}
+
+/// Who is let in.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever sends this token as `Authorization: Bearer`.
+    Token(String),
+    /// Everyone who can connect.
+    Open,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Token(_) => "Token(…)",
+            Self::Open => "Open",
+        })
+    }
+}
+
+/// Which web pages may ask, and how. Without origins no page may.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cors {
+    /// Origins that may read answers, such as `https://example.org`; `*` for all.
+    pub origins: Vec<String>,
+    /// Methods they may use; all when empty.
+    pub methods: Vec<String>,
+    /// Headers they may send; all when empty.
+    pub headers: Vec<String>,
+    /// Whether they may send cookies and the like.
+    pub credentials: bool,
+}
+
+/// How long a silent client is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From the first byte of a request, or from connecting, to the end of its headers.
+    pub header: Duration,
+    /// Between two requests of one connection.
+    pub idle: Duration,
+    /// Without any byte of a body, in either direction.
+    pub progress: Duration,
+    /// For requests that are under way when the server is told to stop.
+    pub drain: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            header: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+            progress: Duration::from_secs(30),
+            drain: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Errors as clients see them: problem details (RFC 9457) with a kind and a hint.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, HeaderName};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What went wrong, in the field order of the wire.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProblemDetails {
+    /// Which problem this is: `urn:sandbox-agent:error:` and a word.
+    #[schema(example = "urn:sandbox-agent:error:invalid_request")]
+    pub(crate) r#type: String,
+    /// The problem in a few words.
+    #[schema(example = "Invalid Request")]
+    pub(crate) title: String,
+    /// The HTTP status.
+    #[schema(example = 400)]
+    pub(crate) status: u16,
+    /// What went wrong here.
+    #[schema(example = "invalid request: path not found: /home/user/notes.txt")]
+    pub(crate) detail: String,
+    /// The message alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) details: Option<ProblemMessage>,
+    /// The session that the problem is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) session_id: Option<String>,
+    /// The limit that was exceeded, by the name of its parameter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "maxBytes")]
+    pub(crate) limit: Option<String>,
+    /// What the limit is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) max: Option<u64>,
+    /// A stable word for programs to match on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "not_found")]
+    pub(crate) kind: Option<String>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) hint: Option<String>,
+}
+
+/// The message of a problem.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
+pub(crate) struct ProblemMessage {
+    /// What went wrong.
+    pub(crate) message: String,
+}
+
+/// The class of a problem: the word of its type and its title.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    pub(crate) word: &'static str,
+    pub(crate) title: &'static str,
+}
+
+impl Class {
+    pub(crate) const INVALID_REQUEST: Self = Self::new("invalid_request", "Invalid Request");
+    pub(crate) const NOT_FOUND: Self = Self::new("invalid_request", "Not Found");
+    pub(crate) const STREAM_ERROR: Self = Self::new("stream_error", "Stream Error");
+    pub(crate) const LIMIT_EXCEEDED: Self = Self::new("limit_exceeded", "Limit Exceeded");
+    pub(crate) const PERMISSION_DENIED: Self = Self::new("permission_denied", "Permission Denied");
+    pub(crate) const TIMEOUT: Self = Self::new("timeout", "Timeout");
+    pub(crate) const TOKEN_INVALID: Self = Self::new("token_invalid", "Token Invalid");
+    pub(crate) const SESSION_NOT_FOUND: Self = Self::new("session_not_found", "Session Not Found");
+    pub(crate) const SESSION_EXISTS: Self =
+        Self::new("session_already_exists", "Session Already Exists");
+    pub(crate) const MEDIA_TYPE: Self =
+        Self::new("unsupported_media_type", "Unsupported Media Type");
+
+    const fn new(word: &'static str, title: &'static str) -> Self {
+        Self { word, title }
+    }
+
+    /// The type as words, as they begin a detail.
+    fn words(self) -> String {
+        self.word.replace('_', " ")
+    }
+}
+
+/// An answer that says what went wrong.
+#[derive(Debug)]
+pub(crate) struct Problem(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    status: StatusCode,
+    details: ProblemDetails,
+    headers: HeaderMap,
+}
+
+impl Problem {
+    /// A problem whose detail stands as it is.
+    pub(crate) fn plain(status: StatusCode, class: Class, detail: impl Into<String>) -> Self {
+        let details = ProblemDetails {
+            r#type: format!("urn:sandbox-agent:error:{}", class.word),
+            title: class.title.to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            details: None,
+            session_id: None,
+            limit: None,
+            max: None,
+            kind: None,
+            hint: None,
+        };
+        Self(Box::new(Parts { status, details, headers: HeaderMap::new() }))
+    }
+
+    /// A problem whose detail begins with the words of its type.
+    pub(crate) fn new(status: StatusCode, class: Class, message: &str) -> Self {
+        Self::plain(status, class, format!("{}: {message}", class.words()))
+    }
+
+    /// A request that cannot be meant.
+    pub(crate) fn invalid_request(message: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, Class::INVALID_REQUEST, message).kind("invalid_argument")
+    }
+
+    /// A request that could not be read; the detail stands as it is.
+    pub(crate) fn unreadable(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self::plain(status, Class::INVALID_REQUEST, detail).kind("invalid_argument")
+    }
+
+    pub(crate) fn kind(mut self, word: &str) -> Self {
+        self.0.details.kind = Some(word.to_owned());
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.0.details.hint = Some(hint.into().into_owned());
+        self
+    }
+
+    /// Repeats the message where programs look for it.
+    pub(crate) fn message(mut self, message: &str) -> Self {
+        self.0.details.details = Some(ProblemMessage { message: message.to_owned() });
+        self
+    }
+
+    pub(crate) fn session(mut self, id: &str) -> Self {
+        self.0.details.session_id = Some(id.to_owned());
+        self
+    }
+
+    pub(crate) fn limit(mut self, limit: &str, most: u64) -> Self {
+        self.0.details.limit = Some(limit.to_owned());
+        self.0.details.max = Some(most);
+        self
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers.insert(name, value);
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Parts { status, details, mut headers } = *self.0;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        (status, headers, render(&details)).into_response()
+    }
+}
+
+/// Compact JSON. The types of the wire have no maps with odd keys, so that this cannot fail.
+pub(crate) fn render<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}

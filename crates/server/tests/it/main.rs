@@ -1,0 +1,26 @@
+//! The server as its clients meet it: over TCP, on a real directory.
+#![expect(clippy::unwrap_used, reason = "a test that cannot prepare itself has failed")]
+#![expect(clippy::expect_used, reason = "what should happen soon and does not has failed")]
+#![expect(clippy::indexing_slicing, reason = "an index out of bounds fails the test, as it should")]
+#![expect(clippy::disallowed_methods, reason = "tests prepare and inspect the served directory")]
+
+extern crate sandkeep_server as server;
+
+mod auth;
+mod batch;
+mod bodies;
+mod conditional;
+mod contract;
+mod cors;
+mod framing;
+mod http;
+mod listing;
+mod logs;
+mod meta;
+mod patch;
+mod ranges;
+mod sessions;
+mod shutdown;
+mod slow_clients;
+mod status_matrix;
+mod tar_archive;
