@@ -202,7 +202,8 @@ impl Remote {
         };
         let mut entry = wire::entry(file.clone(), EntryKind::File, size);
         entry.version = wire::version(&headers);
-        Ok(Written { entry, bytes, created })
+        let in_place = headers.contains_key("x-in-place");
+        Ok(Written { entry, bytes, created, in_place })
     }
 
     async fn expect_file(&self, file: &SandboxPath) -> Result<()> {
@@ -244,10 +245,6 @@ impl Remote {
             Target::Replace => true,
             Target::Merge => return Err(unsupported("merge directories")),
         };
-        if from == to {
-            // The interface refuses this unless it may overwrite; to a file system it is done.
-            return self.stat(from, Links::Follow).await;
-        }
         let relocation = Relocation { from: from.as_str(), to: to.as_str(), overwrite };
         let body = serde_json::to_vec(&relocation).map_err(not_understood)?;
         let request = self.request(Method::POST, route);

@@ -217,6 +217,8 @@ pub struct Written {
     pub bytes: u64,
     /// Whether the file is new.
     pub created: bool,
+    /// Whether a mount pins the file, so that it could not be replaced at once.
+    pub in_place: bool,
 }
 
 /// How a file is opened.

@@ -194,10 +194,12 @@ impl Tree {
         });
         let (placed, stat) = placed?;
         taken.keep();
-        if placed == host::Placed::InPlace {
+        let in_place = placed == host::Placed::InPlace;
+        if in_place {
             tracing::warn!(path = %file, "a mount pins the file; it was written in place");
         }
-        Ok(Written { entry: entry(file.clone(), &stat), bytes, created: there.is_none() })
+        let (entry, created) = (entry(file.clone(), &stat), there.is_none());
+        Ok(Written { entry, bytes, created, in_place })
     }
 
     fn append(
@@ -263,7 +265,8 @@ impl Tree {
         }
         taken.keep();
         let stat = opened.stat().meaning()?;
-        Ok(Written { entry: entry(file.clone(), &stat), bytes: spool.total, created: false })
+        let entry = entry(file.clone(), &stat);
+        Ok(Written { entry, bytes: spool.total, created: false, in_place: false })
     }
 
     fn append_to_copy(

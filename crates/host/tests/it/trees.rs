@@ -183,3 +183,27 @@ fn a_tree_that_holds_a_mount_is_neither_removed_nor_replaced() {
     assert_eq!(inside, Err(Error::Outside));
     assert_eq!(world.read("tree/keep").unwrap(), "x");
 }
+
+#[test]
+fn a_file_that_a_mount_pins_is_written_in_place() {
+    let world = World::new(Staged::Outside);
+    world.put("pinned", "old").unwrap();
+    let pinned = world.root.join("pinned");
+    if rustix::mount::mount_bind(world.outside.join("secret"), &pinned).is_err() {
+        println!("skipped: only root may mount");
+        return;
+    }
+    let options = host::Options {
+        mounts: host::Mounts::Cross,
+        durability: host::Durability::Relaxed,
+        staging: vec![world.staging.clone()],
+    };
+    let crossing = host::Dir::open_root(&world.root, options).unwrap();
+    let crossed = crate::put(&crossing, Path::new("pinned"), b"new");
+    let refused = world.put("pinned", "never");
+    let content = fs::read_to_string(&pinned).unwrap();
+    rustix::mount::unmount(&pinned, rustix::mount::UnmountFlags::empty()).unwrap();
+    assert_eq!((crossed, content.as_str()), (Ok(()), "new"));
+    assert_eq!(refused, Err(Error::Outside));
+    assert_eq!(world.read("pinned").unwrap(), "old");
+}

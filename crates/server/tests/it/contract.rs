@@ -197,9 +197,12 @@ async fn overwrite_may_be_null() {
 }
 
 #[tokio::test]
-async fn a_file_moved_onto_itself_with_overwrite_stays() {
+async fn a_file_moved_onto_itself_stays() {
     let server = Server::start().await;
     server.put("a", "x");
+    let answer = server.post_json("/v1/fs/move", r#"{"from":"a","to":"a"}"#).await;
+    let path = server.shown("a");
+    answer.is_json(&format!(r#"{{"from":"{path}","to":"{path}"}}"#));
     let answer = server.post_json("/v1/fs/move", r#"{"from":"a","to":"a","overwrite":true}"#).await;
     assert_eq!(answer.status, 200);
     assert_eq!(server.content("a"), "x");

@@ -133,14 +133,6 @@ async fn a_move_onto_something_is_refused_without_overwrite() {
 }
 
 #[tokio::test]
-async fn a_move_onto_itself_is_refused_without_overwrite() {
-    let server = Server::start().await;
-    server.put("a", "a");
-    let words = format!("destination already exists: {}", server.shown("a"));
-    server.post_json("/v1/fs/move", r#"{"from":"a","to":"a"}"#).await.is_invalid(&words);
-}
-
-#[tokio::test]
 async fn a_move_to_an_empty_path_is_refused_even_with_overwrite() {
     let server = Server::start().await;
     server.put("a", "a");

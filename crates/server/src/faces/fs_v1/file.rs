@@ -30,6 +30,8 @@ use crate::{intake, ranges};
 const SIZE: HeaderName = HeaderName::from_static("x-size");
 /// There when a write made the file.
 const CREATED: HeaderName = HeaderName::from_static("x-created");
+/// There when a mount pins the file, so that it was not replaced at once.
+const IN_PLACE: HeaderName = HeaderName::from_static("x-in-place");
 
 /// Read a file, or one part of it.
 ///
@@ -126,7 +128,8 @@ pub(super) async fn head(
         (status = 200, description = "It is in place", body = FsWriteResponse, headers(
             ("ETag" = String, description = "The version of the file"),
             ("x-size" = u64, description = "How long the file is"),
-            ("x-created" = String, description = "`1` if the file is new")
+            ("x-created" = String, description = "`1` if the file is new"),
+            ("x-in-place" = String, description = "`1` if a mount pins the file, so that it was written in place")
         )),
         Problems
     ),
@@ -160,9 +163,11 @@ pub(super) async fn write(
 /// The answer to a write. Its headers say what its body has no words for.
 pub(super) fn written_response(place: &Place, written: &Written) -> Response {
     let size = (SIZE, HeaderValue::from(written.entry.size));
-    let created = written.created.then_some((CREATED, HeaderValue::from_static("1")));
+    let one = HeaderValue::from_static("1");
+    let told = [(written.created, CREATED), (written.in_place, IN_PLACE)];
+    let told = told.into_iter().filter_map(|(is_so, name)| is_so.then(|| (name, one.clone())));
     let answer = FsWriteResponse { path: place.shown.clone(), bytes_written: written.bytes };
-    (validators(&written.entry), [size], AppendHeaders(created), axum::Json(answer)).into_response()
+    (validators(&written.entry), [size], AppendHeaders(told), axum::Json(answer)).into_response()
 }
 
 async fn answer(

@@ -57,7 +57,8 @@ const PIECE: usize = 256 * 1024;
         (status = 200, description = "It is in place", body = FsWriteResponse, headers(
             ("ETag" = String, description = "The version of the file"),
             ("x-size" = u64, description = "How long the file is"),
-            ("x-created" = String, description = "`1` if an append made the file")
+            ("x-created" = String, description = "`1` if an append made the file"),
+            ("x-in-place" = String, description = "`1` if a mount pins the file, so that it was written in place")
         )),
         Problems
     ),
@@ -85,7 +86,7 @@ pub(super) async fn patch(
                 return Err(wrong_length(bytes));
             }
             let entry = write_part(&app, &place, body, expected, &placed).await.map_err(failed)?;
-            Written { entry, bytes, created: false }
+            Written { entry, bytes, created: false, in_place: false }
         }
     };
     Ok(written_response(&place, &written))

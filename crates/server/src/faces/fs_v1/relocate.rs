@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use engine::{Error, ErrorKind, Links, Result, Target};
+use engine::{EntryKind, Error, ErrorKind, Links, Result, Target};
 
 use super::errors::{Asked, Problems, explain};
 use super::paths::Place;
@@ -84,16 +84,17 @@ impl Trip {
     /// The rules of this face that the engine does not know.
     async fn check(&self, app: &App) -> Result<()> {
         self.from.check(app, Links::Keep).await?;
-        let source = app.workspace.stat(&self.from.path, Links::Keep).await?;
-        if !self.to.allows(source.kind) {
-            let message = "path ends in a slash but no directory is meant to be there";
-            return Err(Error::new(ErrorKind::NotADirectory, message).on(&self.to.path));
+        if !self.to.allows(EntryKind::File) {
+            let source = app.workspace.stat(&self.from.path, Links::Keep).await?;
+            if !self.to.allows(source.kind) {
+                let message = "path ends in a slash but no directory is meant to be there";
+                return Err(Error::new(ErrorKind::NotADirectory, message).on(&self.to.path));
+            }
         }
-        // To the engine, something that is where it should be is done. Here it is in its own way.
-        let stays = self.from.path == self.to.path && self.target == Target::New;
         // An empty destination is more likely forgotten than meant to replace the whole home.
-        if stays || self.to.is_base() {
-            return Err(exists().on(&self.to.path));
+        if self.to.is_base() && self.from.path != self.to.path {
+            let message = "destination already exists";
+            return Err(Error::new(ErrorKind::AlreadyExists, message).on(&self.to.path));
         }
         Ok(())
     }
@@ -105,8 +106,4 @@ impl Trip {
     fn response(self) -> axum::Json<FsMoveResponse> {
         axum::Json(FsMoveResponse { from: self.from.shown, to: self.to.shown })
     }
-}
-
-fn exists() -> Error {
-    Error::new(ErrorKind::AlreadyExists, "destination already exists")
 }
