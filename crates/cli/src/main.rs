@@ -19,9 +19,6 @@ use command_line::{Cli, Command};
 use config::{ServeSettings, ServerSettings};
 use failure::Style;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let (cli, matches) = Cli::read();
     let json = matches!(&cli.command, Command::Fs(flags) if flags.output.json);
