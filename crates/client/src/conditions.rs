@@ -1,6 +1,6 @@
 //! Preconditions and spans as the headers of a request.
 
-use engine::{Error, ErrorKind, If, Result, Span, Version, WriteMode};
+use engine::{Error, ErrorKind, If, Part, Result, Span, Version, WriteMode};
 use http::HeaderName;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 
@@ -14,8 +14,21 @@ pub(crate) fn for_write(mode: WriteMode, expected: &If) -> Result<Option<(Header
         (WriteMode::CreateNew, If::Always | If::Missing | If::Differs(_)) => {
             Ok(header(&If::Missing))
         }
-        (WriteMode::Replace | WriteMode::Append, expected) => Ok(header(expected)),
+        (WriteMode::Replace | WriteMode::Append | WriteMode::Part(_), expected) => {
+            Ok(header(expected))
+        }
     }
+}
+
+/// The `Content-Range` of a part, whose length must be known and not nothing.
+pub(crate) fn placed(part: Part, length: Option<u64>) -> Result<String> {
+    let last = length.and_then(|length| part.offset.checked_add(length)?.checked_sub(1));
+    let Some(last) = last.filter(|_| length != Some(0)) else {
+        let message = "over this interface a part has a known length of at least one byte";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    };
+    let total = part.total.map_or_else(|| "*".to_owned(), |total| total.to_string());
+    Ok(format!("bytes {}-{last}/{total}", part.offset))
 }
 
 /// The header that says what a request expects.

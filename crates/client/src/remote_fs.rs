@@ -10,7 +10,7 @@ use engine::{
 };
 use futures::StreamExt as _;
 use http::Method;
-use http::header::{CONTENT_TYPE, RANGE};
+use http::header::{CONTENT_RANGE, CONTENT_TYPE, RANGE};
 use reqwest::RequestBuilder;
 
 use crate::handle::{Purpose, RemoteFile};
@@ -72,6 +72,10 @@ impl FileSystem for Remote {
             }
             WriteMode::Append => {
                 self.about(Method::PATCH, "/v1/fs/file", file).header("x-append", "1")
+            }
+            WriteMode::Part(part) => {
+                let place = conditions::placed(part, options.length)?;
+                self.about(Method::PATCH, "/v1/fs/file", file).header(CONTENT_RANGE, place)
             }
         };
         let expected = conditions::for_write(options.mode, &options.expected)?;
@@ -198,7 +202,9 @@ impl Remote {
         let size = match (wire::number(&headers, "x-size"), mode) {
             (Some(size), _) => size,
             (None, WriteMode::CreateNew | WriteMode::Replace) => bytes,
-            (None, WriteMode::Append) => self.stat(file, Links::Follow).await?.size,
+            (None, WriteMode::Append | WriteMode::Part(_)) => {
+                self.stat(file, Links::Follow).await?.size
+            }
         };
         let mut entry = wire::entry(file.clone(), EntryKind::File, size);
         entry.version = wire::version(&headers);

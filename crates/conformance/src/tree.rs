@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    DotDot, Entry, EntryKind, Error, ErrorKind, FileSystem, If, Links, Page, Parents, Result,
+    DotDot, Entry, EntryKind, Error, ErrorKind, FileSystem, If, Links, Page, Parents, Part, Result,
     SandboxPath, Span, Version, WriteMode, WriteOptions, Written,
 };
 use futures::TryStreamExt as _;
@@ -186,6 +186,12 @@ pub(crate) fn replace_with(length: u64) -> WriteOptions {
 /// Makes a file that must not exist.
 pub(crate) fn create_new() -> WriteOptions {
     WriteOptions { mode: WriteMode::CreateNew, ..replace() }
+}
+
+/// Writes so many bytes at an offset.
+pub(crate) fn part(offset: u64, length: u64) -> WriteOptions {
+    let mode = WriteMode::Part(Part { offset, total: None });
+    WriteOptions { mode, length: Some(length), ..replace() }
 }
 
 /// Adds to the end.

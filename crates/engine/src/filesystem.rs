@@ -155,6 +155,18 @@ pub enum WriteMode {
     Replace,
     /// The body goes to the end; a missing file is made.
     Append,
+    /// The body goes in place at an offset; a missing file is made, and a gap reads as zeros.
+    Part(Part),
+}
+
+/// Where a part of a file goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The offset of its first byte.
+    pub offset: u64,
+    /// How long the file must be afterwards, if that matters; another length is
+    /// [`PreconditionFailed`](crate::ErrorKind::PreconditionFailed).
+    pub total: Option<u64>,
 }
 
 /// Whether missing directories on the way are made.

@@ -22,7 +22,7 @@ pub use entry::{Entry, EntryKind, UnixTime, Usage, Version};
 pub use error::{Error, ErrorKind, Result};
 pub use filesystem::{
     ByteStream, Content, Create, Depth, EntryStream, FileSystem, If, Links, MetadataChange,
-    OpenFile, OpenOptions, Page, Parents, Span, Target, WriteMode, WriteOptions, Written,
+    OpenFile, OpenOptions, Page, Parents, Part, Span, Target, WriteMode, WriteOptions, Written,
 };
 pub use host_fs::{Durability, HostFs, HostOptions, Mounts};
 pub use limits::Limits;

@@ -175,7 +175,7 @@ impl Workspace {
         };
         let failure = outcome.as_ref().err().map(|err| err.kind().word());
         let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        tracing::debug!(operation, %path, micros, failure, "operation");
+        tracing::debug!(operation, ?path, micros, failure, "operation");
         outcome.map_err(|err| err.on(path))
     }
 }

@@ -21,7 +21,8 @@ const FRESH: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::RDWR).uni
 /// Copies all of a file to `offset` in another, sharing blocks where the file system can; gives
 /// the offset behind the last byte.
 pub(crate) fn bytes(from: &OwnedFd, to: &OwnedFd, offset: u64) -> Result<u64> {
-    if offset == 0 && ioctl_ficlone(to, from).is_ok() {
+    // A clone takes the place of everything in the target, so only an empty one gets it.
+    if offset == 0 && stat::of(to)?.size == 0 && ioctl_ficlone(to, from).is_ok() {
         return Ok(stat::of(to)?.size);
     }
     let (mut at, mut end) = (0, offset);

@@ -79,8 +79,9 @@ impl Dir {
             true => sweep::tree(&self.open(Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY)?),
             false => Ok(()),
         };
-        // From here on it tells others that somebody serves the tree.
-        flock(&root, FlockOperation::NonBlockingLockShared)?;
+        // From here on it tells others that somebody serves the tree. Who asks holds it only for a
+        // moment.
+        flock(&root, FlockOperation::LockShared)?;
         swept
     }
 
@@ -107,8 +108,9 @@ impl Dir {
         self.options.mounts
     }
 
+    /// The place outside the tree, unless somebody removed it.
     pub(crate) fn staging(&self) -> Option<&Arc<Staging>> {
-        self.staging.as_ref()
+        self.staging.as_ref().filter(|staging| !is_gone(staging.dir()))
     }
 
     pub(crate) fn root(&self) -> Arc<OwnedFd> {

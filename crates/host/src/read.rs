@@ -4,13 +4,18 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, chmodat, ftruncate, openat, utimensat};
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstatfs, ftruncate, openat, utimensat};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite};
 
-use crate::{Dir, Error, Kind, Result, Spot, Stat, Time, clock, stat};
+use crate::{Dir, Error, Kind, Mounts, Result, Spot, Stat, Time, clock, stat};
 
 /// Offsets are signed numbers to the kernel; no file reaches farther.
 const FARTHEST: u64 = i64::MAX as u64;
+
+/// File systems of `<linux/magic.h>` whose files are made up as they are read: proc, sysfs, cgroup,
+/// cgroup2, debugfs, tracefs, securityfs.
+const GENERATED: [i64; 7] =
+    [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673];
 
 /// An open regular file.
 #[derive(Debug)]
@@ -72,6 +77,13 @@ impl Dir {
             Kind::Directory => Err(Error::Os(Errno::ISDIR)),
             Kind::Symlink | Kind::Special => Err(Error::Special),
         }
+    }
+
+    /// Whether the kernel makes the content of an open file when it is read, so that its length says
+    /// nothing: in `/proc` and its like, which only a tree that crosses mounts can hold.
+    pub fn is_generated(&self, file: &OpenedFile) -> bool {
+        self.mounts() == Mounts::Cross
+            && fstatfs(&file.fd).is_ok_and(|system| GENERATED.contains(&system.f_type))
     }
 
     /// Waits until what was written to an open file is on the disk.

@@ -188,8 +188,13 @@ impl Unfinished {
 
     /// Writes all of `bytes` at the end.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        write_all_at(&self.file, bytes, self.len)?;
-        self.len += bytes.len() as u64;
+        self.insert(bytes, self.len)
+    }
+
+    /// Writes all of `bytes` at an offset; a gap reads as zeros.
+    pub fn insert(&mut self, bytes: &[u8], offset: u64) -> Result<()> {
+        write_all_at(&self.file, bytes, offset)?;
+        self.len = self.len.max(offset + bytes.len() as u64);
         Ok(())
     }
 
@@ -199,10 +204,12 @@ impl Unfinished {
         Ok(())
     }
 
-    /// Takes over the whole content of another unfinished file, behind its own.
-    pub fn append_from(&mut self, source: &Self) -> Result<()> {
-        self.len = crate::copy::bytes(&source.file, &self.file, self.len)?;
-        Ok(())
+    /// Takes over the whole content of another unfinished file at an offset; gives the offset
+    /// behind it.
+    pub fn insert_from(&mut self, source: &Self, offset: u64) -> Result<u64> {
+        let end = crate::copy::bytes(&source.file, &self.file, offset)?;
+        self.len = self.len.max(end);
+        Ok(end)
     }
 
     /// Stamps it with a time of modification.

@@ -20,14 +20,15 @@ pub(crate) fn staging(place: &OwnedFd) -> Result<()> {
     })?;
     for name in found {
         let Ok(dir) = walk::child(place, &name) else { continue };
-        if flock(&dir, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        if !is_held(&dir) {
             walk::remove(place, &name)?;
         }
     }
     Ok(())
 }
 
-/// Removes every unfinished thing in a tree that is not of this process.
+/// Removes every unfinished thing in a tree whose maker is dead. What lies beneath a directory that
+/// another process serves, or in its staging directory, is its own affair.
 pub(crate) fn tree(top: &OwnedFd) -> Result<()> {
     let mut walk = Walk::new(top);
     while let Some(next) = walk.next() {
@@ -35,16 +36,36 @@ pub(crate) fn tree(top: &OwnedFd) -> Result<()> {
             Err(Error::Os(Errno::ACCESS | Errno::XDEV)) => continue,
             next => next?,
         };
+        if walk.depth() > 0 && is_held(&dir) {
+            continue;
+        }
         let mut found = Vec::new();
         list::each(&dir, |name, kind| {
             if is_reserved(name) && !is_own(name) {
-                found.push(name.to_owned());
+                found.push((name.to_owned(), kind));
             } else if kind == Kind::Directory {
                 walk.push(name);
             }
             Ok(())
         })?;
-        found.iter().try_for_each(|name| walk::remove(&dir, name))?;
+        for (name, kind) in found {
+            let held = kind == Kind::Directory
+                && walk::child(&dir, &name).is_ok_and(|inner| is_held(&inner));
+            if !held {
+                walk::remove(&dir, &name)?;
+            }
+        }
     }
     Ok(())
+}
+
+/// Whether another process holds a lock on a directory. Asking takes the lock for a moment.
+fn is_held(dir: &OwnedFd) -> bool {
+    match flock(dir, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {
+            let _let_go = flock(dir, FlockOperation::Unlock);
+            false
+        }
+        Err(_) => true,
+    }
 }

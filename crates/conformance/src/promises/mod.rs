@@ -18,6 +18,7 @@ mod merge;
 mod metadata;
 mod names;
 mod pages;
+mod parts;
 mod preconditions;
 mod races;
 mod ranges;
@@ -46,6 +47,7 @@ pub(crate) fn subjects() -> impl Iterator<Item = (&'static str, &'static [Promis
         ("ranges", ranges::PROMISES),
         ("write", write::PROMISES),
         ("appending", appending::PROMISES),
+        ("parts", parts::PROMISES),
         ("bodies", bodies::PROMISES),
         ("preconditions", preconditions::PROMISES),
         ("directories", directories::PROMISES),

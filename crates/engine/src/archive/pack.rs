@@ -87,7 +87,7 @@ impl Walk {
                 if entry.kind != EntryKind::Special {
                     return Ok(Some((entry, walk)));
                 }
-                tracing::warn!(path = %entry.path, "left a special file out of an archive");
+                tracing::warn!(path = ?entry.path, "left a special file out of an archive");
             }
             Ok(None)
         })

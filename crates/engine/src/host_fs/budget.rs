@@ -138,7 +138,7 @@ impl Drop for Taken<'_> {
 }
 
 /// Sweeps the tree once and then counts it from time to time, on a thread that ends with it.
-pub(super) fn watch(tree: &Arc<Tree>) -> Result<()> {
+pub(super) fn tend(tree: &Arc<Tree>) -> Result<()> {
     let weak = Arc::downgrade(tree);
     let work = move || {
         if let Some(Err(err)) = weak.upgrade().map(|tree| tree.dir.sweep()) {
@@ -147,7 +147,7 @@ pub(super) fn watch(tree: &Arc<Tree>) -> Result<()> {
         keep_counting(&weak);
     };
     thread::Builder::new()
-        .name("sandkeep-watch".into())
+        .name("sandkeep-tend".into())
         .spawn(work)
         .map(drop)
         .map_err(|err| Error::new(ErrorKind::Busy, "no thread could be started").because(err))

@@ -74,15 +74,20 @@ pub struct HostOptions {
 impl HostFs {
     /// Opens the directory `root`, which must exist. Blocks; meant for start-up.
     ///
-    /// What a dead server left unfinished is removed: at once in a staging directory, by a thread
-    /// of its own where the whole tree must be looked through.
+    /// What dead processes left unfinished in a staging directory is removed.
     pub fn open(root: &Path, options: HostOptions) -> Result<Self> {
         let limits = options.limits;
         let dir = host::Dir::open_root(root, options.into()).meaning()?;
         let budget = Budget::open(&dir, limits)?;
         let tree = Arc::new(Tree { dir, limits, budget, locks: Locks::default() });
-        budget::watch(&tree)?;
         Ok(Self { tree })
+    }
+
+    /// Takes care of the tree for as long as it is open, on a thread of its own: removes what dead
+    /// processes left unfinished in it, and counts it from time to time if it has limits, since
+    /// others change it without asking us.
+    pub fn tend(&self) -> Result<()> {
+        budget::tend(&self.tree)
     }
 
     /// Whether unfinished files lie outside the tree.
@@ -139,7 +144,7 @@ impl FileSystem for HostFs {
     ) -> Result<Written> {
         match options.mode {
             WriteMode::CreateNew | WriteMode::Replace => self.replace(file, body, options).await,
-            WriteMode::Append => self.append(file, body, options).await,
+            WriteMode::Append | WriteMode::Part(_) => self.insert(file, body, options).await,
         }
     }
 

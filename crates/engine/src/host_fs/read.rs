@@ -15,6 +15,8 @@ use crate::{
 
 const FIRST_STEP: u64 = 64 << 10;
 const LARGEST_STEP: u64 = 256 << 10;
+/// The most that is taken from a file that the kernel makes up, such as those of `/proc`.
+const LARGEST_GENERATED: usize = 8 << 20;
 
 impl HostFs {
     pub(super) async fn stat_at(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
@@ -36,10 +38,48 @@ impl HostFs {
                 self.on_tree(move |tree| tree.dir.open_file(&host_path(&file)).meaning()).await?
             }
         };
+        if self.tree.dir.is_generated(&opened) {
+            return self.read_generated(file, span, opened, stat).await;
+        }
         let range = resolve(span, stat.size)?;
         let reading =
             Reading { file: Arc::new(opened), at: range.start, end: range.end, step: FIRST_STEP };
         Ok(Content { entry: entry(file.clone(), &stat), range, body: reading.into_stream() })
+    }
+}
+
+impl HostFs {
+    /// Reads a file whose length is known only when it was read. It has no version either.
+    async fn read_generated(
+        &self,
+        file: &SandboxPath,
+        span: &Span,
+        opened: host::OpenedFile,
+        mut stat: host::Stat,
+    ) -> Result<Content> {
+        let content = blocking::run(move || read_to_end(&opened)).await?;
+        stat.size = content.len() as u64;
+        let range = resolve(span, stat.size)?;
+        let within = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+        let asked = within.map_or_else(Bytes::new, |(start, end)| content.slice(start..end));
+        let entry = Entry { version: None, ..entry(file.clone(), &stat) };
+        Ok(Content { entry, range, body: stream::iter([Ok(asked)]).boxed() })
+    }
+}
+
+fn read_to_end(file: &host::OpenedFile) -> Result<Bytes> {
+    let mut content = Vec::new();
+    let mut space = vec![0; 64 << 10];
+    loop {
+        let read = file.read_at(&mut space, content.len() as u64).meaning()?;
+        content.extend_from_slice(space.get(..read).unwrap_or_default());
+        if read == 0 {
+            return Ok(Bytes::from(content));
+        }
+        if content.len() > LARGEST_GENERATED {
+            let message = format!("the kernel gives more than {LARGEST_GENERATED} bytes");
+            return Err(Error::new(ErrorKind::FileTooLarge, message));
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use super::budget::whole;
 use super::meaning::{Meaning as _, entry, host_path, meaning, version};
 use super::{HostFs, Tree};
 use crate::{
-    ByteStream, Error, ErrorKind, If, Links, Parents, Result, SandboxPath, WriteMode, WriteOptions,
-    Written, blocking,
+    ByteStream, Error, ErrorKind, If, Links, Parents, Part, Result, SandboxPath, WriteMode,
+    WriteOptions, Written, blocking,
 };
 
 /// A body stays in memory up to this size and goes to the disk in pieces of it.
@@ -30,7 +30,8 @@ impl HostFs {
         self.on_tree(move |tree| tree.put(&file, spool, &options)).await
     }
 
-    pub(super) async fn append(
+    /// Appends to a file or writes a part of it.
+    pub(super) async fn insert(
         &self,
         file: &SandboxPath,
         body: ByteStream,
@@ -38,7 +39,7 @@ impl HostFs {
     ) -> Result<Written> {
         let spool = self.spool(file, body, &options).await?;
         let file = file.clone();
-        self.on_tree(move |tree| tree.append(&file, spool, &options)).await
+        self.on_tree(move |tree| tree.insert(&file, spool, &options)).await
     }
 
     /// Takes in a whole body: a small one in memory, a large one in an unfinished file.
@@ -163,7 +164,7 @@ impl Tree {
         match options.mode {
             WriteMode::CreateNew if file.is_root() => Err(meaning(host::Errno::EXIST.into())),
             WriteMode::CreateNew => self.spot(file, Links::Keep, options.parents),
-            WriteMode::Replace | WriteMode::Append => {
+            WriteMode::Replace | WriteMode::Append | WriteMode::Part(_) => {
                 self.spot(file, Links::Follow, options.parents)
             }
         }
@@ -186,7 +187,7 @@ impl Tree {
         let taken = self.take(grown, whole(made))?;
         let existing = match mode {
             WriteMode::CreateNew => host::Existing::Refuse,
-            WriteMode::Replace | WriteMode::Append => host::Existing::Replace,
+            WriteMode::Replace | WriteMode::Append | WriteMode::Part(_) => host::Existing::Replace,
         };
         let placed = self.dir.place(unfinished, spot, existing).map_err(|(err, unfinished)| {
             spool.unfinished = Some(unfinished);
@@ -196,13 +197,14 @@ impl Tree {
         taken.keep();
         let in_place = placed == host::Placed::InPlace;
         if in_place {
-            tracing::warn!(path = %file, "a mount pins the file; it was written in place");
+            tracing::warn!(path = ?file, "a mount pins the file; it was written in place");
         }
         let (entry, created) = (entry(file.clone(), &stat), there.is_none());
         Ok(Written { entry, bytes, created, in_place })
     }
 
-    fn append(
+    /// Puts a body into a file, at its end or at an offset.
+    fn insert(
         &self,
         file: &SandboxPath,
         mut spool: Spool,
@@ -210,7 +212,7 @@ impl Tree {
     ) -> Result<Written> {
         let mut tries = 0..TRIES;
         loop {
-            match self.append_once(file, &mut spool, options) {
+            match self.insert_once(file, &mut spool, options) {
                 // It was made or its directory removed by somebody else at this moment.
                 Err(err)
                     if [ErrorKind::NotFound, ErrorKind::AlreadyExists].contains(&err.kind())
@@ -221,7 +223,7 @@ impl Tree {
         }
     }
 
-    fn append_once(
+    fn insert_once(
         &self,
         file: &SandboxPath,
         spool: &mut Spool,
@@ -229,10 +231,14 @@ impl Tree {
     ) -> Result<Written> {
         let spot = self.target(file, options)?;
         let guard = self.locks.hold(&spot)?;
-        let written = match self.check_target(&spot, options)? {
-            Some(there) if there.links == 1 => self.append_in_place(file, spool, &spot)?,
+        let there = self.check_target(&spot, options)?;
+        let size = there.map_or(0, |there| there.size);
+        let offset = self.check_insertion(options.mode, size, spool.total)?;
+        let written = match there {
+            Some(there) if there.links == 1 => self.insert_in_place(file, spool, &spot, offset)?,
             // A second name may lie outside; only ours may change.
-            Some(there) => self.append_to_copy(file, spool, &spot, there)?,
+            Some(there) => self.insert_into_copy(file, spool, &spot, Some(there), offset)?,
+            None if offset > 0 => self.insert_into_copy(file, spool, &spot, None, offset)?,
             None => {
                 let unfinished = spool.take_unfinished(self, file)?;
                 self.dir.ready(&unfinished, &spot).meaning()?;
@@ -245,45 +251,62 @@ impl Tree {
         Ok(written)
     }
 
-    fn append_in_place(
+    /// Where a body goes in a file of this size, if the result is one that may be.
+    fn check_insertion(&self, mode: WriteMode, size: u64, len: u64) -> Result<u64> {
+        let (offset, total) = match mode {
+            WriteMode::Part(Part { offset, total }) => (offset, total),
+            WriteMode::Append | WriteMode::CreateNew | WriteMode::Replace => (size, None),
+        };
+        let after = size.max(offset.saturating_add(len));
+        self.check_file_size(after)?;
+        if let Some(total) = total.filter(|total| *total != after) {
+            let message = format!("the file would have {after} bytes instead of {total}");
+            return Err(Error::new(ErrorKind::PreconditionFailed, message));
+        }
+        Ok(offset)
+    }
+
+    fn insert_in_place(
         &self,
         file: &SandboxPath,
         spool: &Spool,
         spot: &host::Spot,
+        offset: u64,
     ) -> Result<Written> {
         let (opened, there) = self.dir.open_spot(spot).meaning()?;
-        self.check_file_size(there.size.saturating_add(spool.total))?;
-        let taken = self.take(whole(spool.total), 0)?;
-        let appended = spool.append_to(&opened, there.size).and_then(|()| {
+        let grown = (offset + spool.total).saturating_sub(there.size);
+        let taken = self.take(whole(grown), 0)?;
+        let inserted = spool.write_to(&opened, offset).and_then(|()| {
             opened.set_modified(host::precise_now()).meaning()?;
             self.dir.sync(&opened).meaning()
         });
-        if let Err(err) = appended {
-            // What was there stays what it was.
+        if let Err(err) = inserted {
+            // What was there keeps its length; an append leaves no trace.
             opened.set_len(there.size).meaning()?;
             return Err(err);
         }
         taken.keep();
-        let stat = opened.stat().meaning()?;
-        let entry = entry(file.clone(), &stat);
+        let entry = entry(file.clone(), &opened.stat().meaning()?);
         Ok(Written { entry, bytes: spool.total, created: false, in_place: false })
     }
 
-    fn append_to_copy(
+    fn insert_into_copy(
         &self,
         file: &SandboxPath,
         spool: &mut Spool,
         spot: &host::Spot,
-        there: host::Stat,
+        there: Option<host::Stat>,
+        offset: u64,
     ) -> Result<Written> {
-        let (opened, _) = self.dir.open_spot(spot).meaning()?;
-        self.check_file_size(there.size.saturating_add(spool.total))?;
         let mut copy = self.dir.begin(&host_path(file)).meaning()?;
-        copy.copy_from(&opened).meaning()?;
-        spool.append_to_unfinished(&mut copy)?;
+        if there.is_some() {
+            copy.copy_from(&self.dir.open_spot(spot).meaning()?.0).meaning()?;
+        }
+        spool.insert_into(&mut copy, offset)?;
         self.dir.ready(&copy, spot).meaning()?;
         let bytes = spool.total;
-        let written = self.place(file, spool, copy, spot, Some(there), WriteMode::Append)?;
+        let mode = if there.is_some() { WriteMode::Replace } else { WriteMode::CreateNew };
+        let written = self.place(file, spool, copy, spot, there, mode)?;
         Ok(Written { bytes, ..written })
     }
 
@@ -315,13 +338,13 @@ impl Tree {
             Err(err) if err.kind() == ErrorKind::NotFound => None,
             Err(err) => return Err(err),
         };
-        let replaced = there.filter(|_| options.mode != WriteMode::Append);
+        let replaced = there.filter(|_| options.mode == WriteMode::Replace);
         Ok(replaced.map_or(0, |there| there.size))
     }
 }
 
 impl Spool {
-    fn append_to(&self, target: &host::OpenedFile, mut offset: u64) -> Result<()> {
+    fn write_to(&self, target: &host::OpenedFile, mut offset: u64) -> Result<()> {
         if let Some(unfinished) = &self.unfinished {
             offset = unfinished.copy_to(target, offset).meaning()?;
         }
@@ -332,11 +355,15 @@ impl Spool {
         Ok(())
     }
 
-    fn append_to_unfinished(&self, target: &mut host::Unfinished) -> Result<()> {
+    fn insert_into(&self, target: &mut host::Unfinished, mut offset: u64) -> Result<()> {
         if let Some(unfinished) = &self.unfinished {
-            target.append_from(unfinished).meaning()?;
+            offset = target.insert_from(unfinished, offset).meaning()?;
         }
-        self.pieces.iter().try_for_each(|piece| target.append(piece).meaning())
+        for piece in &self.pieces {
+            target.insert(piece, offset).meaning()?;
+            offset += piece.len() as u64;
+        }
+        Ok(())
     }
 }
 

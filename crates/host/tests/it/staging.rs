@@ -123,3 +123,34 @@ fn a_stopped_process_leaves_no_staging_directory() {
     drop(dir);
     assert_eq!(count(&staging), 0);
 }
+
+#[test]
+fn a_sweep_of_a_parent_leaves_the_staging_of_a_living_process_alone() {
+    let world = World::new(Staged::Outside);
+    let parent = world.root.parent().unwrap();
+    open(parent, Staged::Beside, &world.staging).sweep().unwrap();
+    assert_eq!(count(&world.staging), 1);
+    world.put("file", "still written").unwrap();
+    assert_eq!(world.read("file").unwrap(), "still written");
+}
+
+#[test]
+fn a_sweep_of_a_parent_leaves_a_tree_alone_that_a_living_process_serves() {
+    let world = World::new(Staged::Beside);
+    world.dir.sweep().unwrap();
+    let hidden = world.root.join(".sandkeep-tmp-00000000deadbeef");
+    fs::write(&hidden, "of somebody alive").unwrap();
+    open(world.root.parent().unwrap(), Staged::Beside, &world.staging).sweep().unwrap();
+    assert!(hidden.exists());
+}
+
+#[test]
+fn writes_and_removals_go_on_when_the_staging_directory_was_removed() {
+    let world = World::new(Staged::Outside);
+    fs::remove_dir_all(&world.staging).unwrap();
+    world.put("dir/file", "one").unwrap();
+    world.put("dir/file", "two").unwrap();
+    assert_eq!(world.read("dir/file").unwrap(), "two");
+    world.dir.remove_all(&world.spot("dir")).unwrap();
+    assert_eq!(count(&world.root), 0);
+}

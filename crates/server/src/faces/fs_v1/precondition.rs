@@ -1,6 +1,6 @@
 //! What a change may expect of its target.
 
-use engine::{Error, ErrorKind, If, Links, Result, Version};
+use engine::{Error, ErrorKind, If, Links, Result};
 use http::HeaderMap;
 
 use super::errors::{Asked, explain};
@@ -34,16 +34,10 @@ async fn unmodified_since(app: &App, place: &Place, links: Links, date: i64) -> 
     let unmodified = entry.modified.is_some_and(|modified| modified.seconds <= date);
     match entry.version {
         Some(version) if unmodified => Ok(If::Matches(vec![version])),
-        Some(_) | None => Err(failed().on(&place.path)),
+        Some(_) | None => {
+            let message = "the file is not in the expected state";
+            Err(Error::new(ErrorKind::PreconditionFailed, message).on(&place.path))
+        }
     }
 }
 
-/// Whether an open file is as expected.
-pub(super) fn check(expected: &If, current: Option<&Version>) -> Result<()> {
-    if expected.holds(current) { Ok(()) } else { Err(failed()) }
-}
-
-/// The error of a file that is not as expected.
-pub(super) fn failed() -> Error {
-    Error::new(ErrorKind::PreconditionFailed, "the file is not in the expected state")
-}
