@@ -74,7 +74,8 @@ impl Beneath {
     ) -> Result<Option<OwnedFd>> {
         let resolve = self.resolve | ResolveFlags::CACHED;
         match openat2(root, openable(path)?, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-            Err(Errno::AGAIN) => Ok(None),
+            // The caches do not know, or a rename raced; the slow way tells.
+            Err(Errno::AGAIN | Errno::XDEV) => Ok(None),
             outcome => outcome.map(Some).map_err(meaning),
         }
     }

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, SeekFrom, copy_file_range, ioctl_ficlone, mkdirat, openat, readlinkat,
-    seek, symlinkat, utimensat,
+    AtFlags, Mode, OFlags, SeekFrom, copy_file_range, ftruncate, ioctl_ficlone, mkdirat, openat,
+    readlinkat, seek, symlinkat, utimensat,
 };
 use rustix::io::{Errno, pread};
 
+use crate::owner::Owner;
 use crate::read::write_all_at;
 use crate::replace::set_mode_and_time;
 use crate::walk::{Follower, Tally, Walk};
@@ -18,51 +19,88 @@ const STEP: usize = 64 << 20;
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const FRESH: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::RDWR).union(OFlags::CLOEXEC);
 
-/// Copies all of a file to `offset` in another, sharing blocks where the file system can; gives
-/// the offset behind the last byte.
+/// Copies a file, as long as it is now, to `offset` in another; gives the offset behind its last
+/// byte. Blocks are shared where the file system can, and holes stay holes.
 pub(crate) fn bytes(from: &OwnedFd, to: &OwnedFd, offset: u64) -> Result<u64> {
+    let size = stat::of(from)?.size;
+    let target = stat::of(to)?.size;
     // A clone takes the place of everything in the target, so only an empty one gets it.
-    if offset == 0 && stat::of(to)?.size == 0 && ioctl_ficlone(to, from).is_ok() {
+    if offset == 0 && target == 0 && ioctl_ficlone(to, from).is_ok() {
         return Ok(stat::of(to)?.size);
     }
-    let (mut at, mut end) = (0, offset);
-    loop {
-        match copy_file_range(from, Some(&mut at), to, Some(&mut end), STEP) {
-            Ok(0) => return Ok(end),
+    let end = offset.checked_add(size).ok_or(Errno::FBIG)?;
+    let mut at = 0;
+    while let Some((start, stop)) = next_extent(from, at, size)? {
+        extent(from, start, to, offset + start, stop - start)?;
+        at = stop;
+    }
+    if target < end {
+        ftruncate(to, end)?;
+    }
+    Ok(end)
+}
+
+/// The next piece of a file that is not a hole.
+fn next_extent(file: &OwnedFd, at: u64, size: u64) -> Result<Option<(u64, u64)>> {
+    if at >= size {
+        return Ok(None);
+    }
+    let start = match seek(file, SeekFrom::Data(at)) {
+        Ok(start) => start,
+        Err(Errno::NXIO) => return Ok(None),
+        // File systems that do not know holes.
+        Err(_) => return Ok(Some((at, size))),
+    };
+    let stop = seek(file, SeekFrom::Hole(start)).unwrap_or(size).min(size);
+    Ok((start < stop).then_some((start, stop)))
+}
+
+fn extent(from: &OwnedFd, mut at: u64, to: &OwnedFd, mut offset: u64, len: u64) -> Result<()> {
+    let stop = at + len;
+    while at < stop {
+        let step = usize::try_from(stop - at).unwrap_or(STEP).min(STEP);
+        match copy_file_range(from, Some(&mut at), to, Some(&mut offset), step) {
+            // It was cut meanwhile; the rest reads as zeros.
+            Ok(0) => break,
             Ok(_) | Err(Errno::INTR) => {}
             Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                return by_hand(from, at, to, end);
+                return by_hand(from, at, to, offset, stop - at);
             }
             Err(errno) => return Err(errno.into()),
         }
     }
+    Ok(())
 }
 
-fn by_hand(from: &OwnedFd, mut at: u64, to: &OwnedFd, mut end: u64) -> Result<u64> {
+fn by_hand(from: &OwnedFd, at: u64, to: &OwnedFd, offset: u64, len: u64) -> Result<()> {
     let mut space = vec![0; 128 << 10];
-    loop {
-        let read = rustix::io::retry_on_intr(|| pread(from, &mut space[..], at))?;
+    let mut done = 0;
+    while done < len {
+        let want = usize::try_from(len - done).unwrap_or(space.len()).min(space.len());
+        let part = space.get_mut(..want).unwrap_or_default();
+        let read = rustix::io::retry_on_intr(|| pread(from, &mut *part, at + done))?;
         if read == 0 {
-            return Ok(end);
+            break;
         }
-        write_all_at(to, space.get(..read).unwrap_or_default(), end)?;
-        at += read as u64;
-        end += read as u64;
+        write_all_at(to, space.get(..read).unwrap_or_default(), offset + done)?;
+        done += read as u64;
     }
+    Ok(())
 }
 
 /// Copies what `name` in `from` is, with everything beneath it, to the free name `new` in `to`.
 /// `to` must be a directory that nobody else writes in.
 pub(crate) fn tree(
     opener: &dyn Fn(&OwnedFd) -> Result<OwnedFd>,
+    owner: Owner,
     (from, name): (&OwnedFd, &OsStr),
     (to, new): (&OwnedFd, &OsStr),
 ) -> Result<Tally> {
-    let mut tally = Tally::default();
+    let mut copying = Copying { opener, owner, tally: Tally::default() };
     let seen = stat::of_name(from, name)?;
     if seen.kind != Kind::Directory {
-        one(opener, (from, name), (to, new), &seen, &mut tally)?;
-        return Ok(tally);
+        copying.one((from, name), (to, new), &seen)?;
+        return Ok(copying.tally);
     }
     let source = walk::child(from, name)?;
     mkdirat(to, new, Mode::RWXU)?;
@@ -71,7 +109,7 @@ pub(crate) fn tree(
     while let Some(next) = walk.next() {
         let dir = next?;
         let into = mirror.follow(&walk)?;
-        tally.directories += 1;
+        copying.tally.directories += 1;
         list::each(&dir, |name, kind| {
             if is_reserved(name) {
                 return Ok(());
@@ -81,42 +119,56 @@ pub(crate) fn tree(
                 walk.push(name);
                 return Ok(());
             }
-            match stat::of_name(&dir, name) {
-                Ok(seen) => one(opener, (&dir, name), (&into, name), &seen, &mut tally),
-                Err(Error::Os(Errno::NOENT)) => Ok(()),
-                Err(err) => Err(err),
+            match stat::if_there(&dir, name)? {
+                Some(seen) => copying.one((&dir, name), (&into, name), &seen),
+                None => Ok(()),
             }
         })?;
         // All its names are there by now, and only names change a directory's time.
         let seen = stat::of(&dir)?;
+        owner.give(&into)?;
         set_mode_and_time(&into, seen.mode, seen.modified)?;
     }
-    Ok(tally)
+    Ok(copying.tally)
 }
 
-fn one(
-    opener: &dyn Fn(&OwnedFd) -> Result<OwnedFd>,
-    (from, name): (&OwnedFd, &OsStr),
-    (to, new): (&OwnedFd, &OsStr),
-    seen: &Stat,
-    tally: &mut Tally,
-) -> Result<()> {
-    match seen.kind {
-        Kind::File => {
-            let source = opener(&openat(from, name, LOOK, Mode::empty())?)?;
-            let copy = openat(to, new, FRESH, Mode::RUSR | Mode::WUSR)?;
-            tally.bytes += bytes(&source, &copy, 0)?;
-            set_mode_and_time(&copy, seen.mode, seen.modified)?;
+struct Copying<'a> {
+    opener: &'a dyn Fn(&OwnedFd) -> Result<OwnedFd>,
+    owner: Owner,
+    tally: Tally,
+}
+
+impl Copying<'_> {
+    /// Copies anything but a directory; what vanishes meanwhile is left out.
+    fn one(
+        &mut self,
+        (from, name): (&OwnedFd, &OsStr),
+        (to, new): (&OwnedFd, &OsStr),
+        seen: &Stat,
+    ) -> Result<()> {
+        match seen.kind {
+            Kind::File => {
+                let looked_at = match openat(from, name, LOOK, Mode::empty()) {
+                    Err(Errno::NOENT) => return Ok(()),
+                    outcome => outcome?,
+                };
+                let source = (self.opener)(&looked_at)?;
+                let copy = openat(to, new, FRESH, Mode::RUSR | Mode::WUSR)?;
+                let size = bytes(&source, &copy, 0)?;
+                self.tally.bytes = self.tally.bytes.saturating_add(size);
+                self.owner.give(&copy)?;
+                set_mode_and_time(&copy, seen.mode, seen.modified)?;
+            }
+            Kind::Symlink => {
+                symlinkat(readlinkat(from, name, Vec::new())?, to, new)?;
+                let times = clock::modified_at(seen.modified);
+                utimensat(to, new, &times, AtFlags::SYMLINK_NOFOLLOW)?;
+            }
+            Kind::Directory | Kind::Special => return Err(Error::Special),
         }
-        Kind::Symlink => {
-            symlinkat(readlinkat(from, name, Vec::new())?, to, new)?;
-            let times = clock::modified_at(seen.modified);
-            utimensat(to, new, &times, AtFlags::SYMLINK_NOFOLLOW)?;
-        }
-        Kind::Directory | Kind::Special => return Err(Error::Special),
+        self.tally.files += 1;
+        Ok(())
     }
-    tally.files += 1;
-    Ok(())
 }
 
 /// Positions an open directory at its beginning again.

@@ -1,15 +1,25 @@
 //! The directory itself.
 
-use std::os::fd::OwnedFd;
+use std::ffi::OsString;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::thread;
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, fsync, open, syncfs};
+use rustix::fs::{
+    CWD, FlockOperation, Mode, OFlags, ResolveFlags, flock, fsync, open, openat2, readlinkat,
+    syncfs,
+};
 use rustix::io::Errno;
 
 use crate::beneath::Beneath;
 use crate::staging::Staging;
 use crate::{Error, Result, Stat, Tally, stat, sweep, walk};
+
+const LOCK_TRIES: usize = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// A directory, held by its descriptor. Every path is relative to it; the empty path is itself.
 #[derive(Debug)]
@@ -55,11 +65,12 @@ impl Dir {
     /// Opens the directory at `path`, an operator's path.
     pub fn open_root(path: &Path, options: Options) -> Result<Self> {
         let root = open_root(path)?;
-        let beneath = Beneath::new(path, options.mounts)?;
+        let path = real_path(&root)?;
+        let beneath = Beneath::new(&path, options.mounts)?;
         let staging =
             options.staging.iter().find_map(|place| Staging::open(place, &root).ok()).map(Arc::new);
         let root = RwLock::new(Arc::new(root));
-        Ok(Self { path: path.into(), root, beneath, options, staging })
+        Ok(Self { path, root, beneath, options, staging })
     }
 
     /// Whether unfinished files lie outside the tree.
@@ -80,8 +91,13 @@ impl Dir {
             false => Ok(()),
         };
         // From here on it tells others that somebody serves the tree. Who asks holds it only for a
-        // moment.
-        flock(&root, FlockOperation::LockShared)?;
+        // moment; who holds it longer means harm, and is not waited for.
+        for _ in 0..LOCK_TRIES {
+            if flock(&root, FlockOperation::NonBlockingLockShared).is_ok() {
+                break;
+            }
+            thread::sleep(LOCK_PAUSE);
+        }
         swept
     }
 
@@ -157,8 +173,16 @@ impl Dir {
         }
     }
 
+    /// Opens the root anew, where it really was and if it belongs to whom it belonged: what
+    /// somebody else put in its place is not it.
     fn renew(&self) -> Result<()> {
-        let renewed = Arc::new(open_root(&self.path)?);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let renewed = openat2(CWD, &self.path, flags, Mode::empty(), resolve)?;
+        if stat::of(&renewed)?.uid != stat::of(&*self.root())?.uid {
+            return Err(Error::Unavailable);
+        }
+        let renewed = Arc::new(renewed);
         *self.root.write().unwrap_or_else(PoisonError::into_inner) = renewed;
         Ok(())
     }
@@ -167,6 +191,12 @@ impl Dir {
 fn open_root(path: &Path) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(open(path, flags, Mode::empty())?)
+}
+
+/// Where an open directory is, without any link.
+fn real_path(dir: &OwnedFd) -> Result<PathBuf> {
+    let path = readlinkat(CWD, format!("/proc/self/fd/{}", dir.as_raw_fd()), Vec::new())?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
 /// Whether an answer may come from a root that was removed: it still opens, and holds nothing.

@@ -26,6 +26,8 @@ pub enum Error {
     OverDirectory,
     /// A file stands where a directory would go.
     OverFile,
+    /// The file has other names, which may lie outside.
+    Shared,
     /// A directory would be put into itself.
     IntoItself,
     /// The tree holds a mount point, which cannot be moved or removed.
@@ -51,6 +53,7 @@ impl fmt::Display for Error {
             Self::Unavailable => f.write_str("the directory itself is gone"),
             Self::OverDirectory => f.write_str("a file cannot replace a directory"),
             Self::OverFile => f.write_str("a directory cannot replace a file"),
+            Self::Shared => f.write_str("the file has other names"),
             Self::IntoItself => f.write_str("a directory cannot go into itself"),
             Self::MountInside => f.write_str("the tree holds a mount point"),
             Self::Os(errno) => fmt::Display::fmt(errno, f),

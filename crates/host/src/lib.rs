@@ -19,6 +19,7 @@ mod list;
 mod merge;
 mod mountinfo;
 mod moving;
+mod owner;
 mod read;
 mod replace;
 mod scratch;

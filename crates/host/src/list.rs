@@ -47,10 +47,7 @@ impl Listing {
 
     /// The state of a name, not followed; none when it vanished meanwhile.
     pub fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
-        match stat::of_name(&self.dir, name) {
-            Err(Error::Os(Errno::NOENT)) => Ok(None),
-            outcome => outcome.map(Some),
-        }
+        stat::if_there(&self.dir, name)
     }
 }
 
@@ -62,7 +59,11 @@ pub(crate) fn each(
     let mut space = [MaybeUninit::uninit(); READ_BYTES];
     let mut entries = RawDir::new(dir.as_fd(), &mut space);
     while let Some(entry) = entries.next() {
-        let entry = entry?;
+        let entry = match entry {
+            // What a directory answers that was removed meanwhile: it holds nothing.
+            Err(Errno::NOENT) => break,
+            entry => entry?,
+        };
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name == "." || name == ".." {
             continue;

@@ -5,14 +5,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{AtFlags, renameat, unlinkat};
-use rustix::io::Errno;
 
 use crate::walk::{Follower, Walk, child, open_beneath};
-use crate::{Dir, Error, Kind, Result, Spot, Stat, Tally, is_reserved, list, stat};
+use crate::{Dir, Error, Kind, Result, Spot, Stat, Tally, list, stat};
 
 impl Dir {
     /// Merges the directory at `from` into the directory at `to`, entry by entry; gives what was
-    /// replaced. Whether a file would meet a directory is checked for all before anything moves.
+    /// replaced, and as directories those that were united. Whether a file would meet a directory is checked for all before anything moves.
     pub fn merge(&self, from: &Spot, to: &Spot) -> Result<Tally> {
         let (source, dest) = (child(&from.dir, &from.name)?, child(&to.dir, &to.name)?);
         let replaced = self.merge_into(&source, &dest)?;
@@ -37,6 +36,7 @@ impl Dir {
             Ok(renameat(from, name, to, name)?)
         })?;
         united.remove_empty(source)?;
+        replaced.directories = united.all.len() as u64;
         self.sync_all(dest)?;
         Ok(replaced)
     }
@@ -55,21 +55,12 @@ fn visit(
         let from = next?;
         let to = other.follow(&walk)?;
         united.note(&walk);
-        list::each(&from, |name, kind| {
-            if is_reserved(name) {
-                return Ok(());
+        list::each(&from, |name, kind| match stat::if_there(&to, name)? {
+            Some(there) if kind == Kind::Directory && there.kind == Kind::Directory => {
+                walk.push(name);
+                Ok(())
             }
-            let there = match stat::of_name(&to, name) {
-                Err(Error::Os(Errno::NOENT)) => None,
-                outcome => Some(outcome?),
-            };
-            match there {
-                Some(there) if kind == Kind::Directory && there.kind == Kind::Directory => {
-                    walk.push(name);
-                    Ok(())
-                }
-                there => each(&from, &to, name, kind, there),
-            }
+            there => each(&from, &to, name, kind, there),
         })?;
     }
     Ok(united)

@@ -1,8 +1,9 @@
 //! Renames and removals.
 
-use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, OFlags, RenameFlags, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
+use crate::owner::Owner;
 use crate::replace::rename_new;
 use crate::scratch::Scratch;
 use crate::{Dir, Error, Existing, Kind, Result, Spot, Stat, Tally, copy, mountinfo, walk};
@@ -32,8 +33,7 @@ impl Dir {
             Err(Error::Os(Errno::NOTEMPTY | Errno::EXIST)) => {}
             outcome => return outcome.map(|()| None),
         }
-        let leftover = self.discard(spot)?;
-        Ok(leftover)
+        self.discard(spot)
     }
 
     /// Moves what is at `from` to `to`.
@@ -60,10 +60,10 @@ impl Dir {
     pub fn copy_to_scratch(&self, from: &Spot, to: &Spot) -> Result<(Scratch, Tally)> {
         let scratch = self.scratch(&to.dir)?;
         let spot = scratch.spot();
-        let open = |looked_at: &_| {
-            self.reopen(looked_at, rustix::fs::OFlags::RDONLY).map(|(file, _)| file.into_fd())
-        };
-        let tally = copy::tree(&open, (&from.dir, &from.name), (&spot.dir, &spot.name))?;
+        let open =
+            |looked_at: &_| self.reopen(looked_at, OFlags::RDONLY).map(|(file, _)| file.into_fd());
+        let owner = Owner::of_new_in(&to.dir)?;
+        let tally = copy::tree(&open, owner, (&from.dir, &from.name), (&spot.dir, &spot.name))?;
         self.sync_tree(spot, &tally)?;
         Ok((scratch, tally))
     }
@@ -87,7 +87,7 @@ impl Dir {
             let step = match to.stat()? {
                 None => rename_new(&from.dir, &from.name, &to.dir, &to.name),
                 // POSIX renames one name of a file onto another by doing nothing at all.
-                Some(there) if there.is_same_file(source) => {
+                Some(there) if there.is_same_file(source) && is_shared(source) => {
                     return Ok(unlinkat(&from.dir, &*from.name, AtFlags::empty()).map(|()| None)?);
                 }
                 Some(there) if ![there.kind, source.kind].contains(&Kind::Directory) => {
@@ -118,6 +118,7 @@ impl Dir {
         }
         let flags = RenameFlags::EXCHANGE;
         renameat_with(&from.dir, &*from.name, &to.dir, &*to.name, flags)?;
+        self.sync_names(&to.dir)?;
         self.discard(from)
     }
 
@@ -154,10 +155,7 @@ impl Dir {
         let there = spot.stat()?.ok_or(Errno::NOENT)?;
         match there.kind {
             Kind::File if tally.directories == 0 => {
-                let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::NOFOLLOW;
-                let looked_at =
-                    rustix::fs::openat(&spot.dir, &*spot.name, flags, rustix::fs::Mode::empty())?;
-                let (file, _) = self.reopen(&looked_at, rustix::fs::OFlags::RDONLY)?;
+                let (file, _) = self.reopen(&spot.look()?, OFlags::RDONLY)?;
                 self.sync(&file)
             }
             Kind::File | Kind::Directory | Kind::Symlink | Kind::Special => {
@@ -165,4 +163,9 @@ impl Dir {
             }
         }
     }
+}
+
+/// Whether a file has several names, so that one of them can go without the file.
+fn is_shared(stat: &Stat) -> bool {
+    stat.links > 1 && stat.kind != Kind::Directory
 }

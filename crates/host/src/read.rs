@@ -4,7 +4,7 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstatfs, ftruncate, openat, utimensat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstatfs, ftruncate, readlinkat, utimensat};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite};
 
 use crate::{Dir, Error, Kind, Mounts, Result, Spot, Stat, Time, clock, stat};
@@ -12,10 +12,12 @@ use crate::{Dir, Error, Kind, Mounts, Result, Spot, Stat, Time, clock, stat};
 /// Offsets are signed numbers to the kernel; no file reaches farther.
 const FARTHEST: u64 = i64::MAX as u64;
 
+const PROC: i64 = 0x9fa0;
+
 /// File systems of `<linux/magic.h>` whose files are made up as they are read: proc, sysfs, cgroup,
 /// cgroup2, debugfs, tracefs, securityfs.
 const GENERATED: [i64; 7] =
-    [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673];
+    [PROC, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673];
 
 /// An open regular file.
 #[derive(Debug)]
@@ -38,9 +40,12 @@ impl Dir {
 
     /// Opens the regular file at a spot for reading and writing in place.
     pub fn open_spot(&self, spot: &Spot) -> Result<(OpenedFile, Stat)> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let looked_at = openat(&spot.dir, &*spot.name, flags, Mode::empty())?;
-        self.reopen(&looked_at, OFlags::RDWR)
+        self.reopen(&spot.look()?, OFlags::RDWR)
+    }
+
+    /// Opens the regular file at a spot for reading.
+    pub fn open_spot_to_read(&self, spot: &Spot) -> Result<(OpenedFile, Stat)> {
+        self.reopen(&spot.look()?, OFlags::RDONLY)
     }
 
     /// Changes the mode, of which only 0777 counts, and the time of what is at a spot.
@@ -50,10 +55,14 @@ impl Dir {
         mode: Option<u32>,
         modified: Option<Time>,
     ) -> Result<Stat> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let looked_at = openat(&spot.dir, &*spot.name, flags, Mode::empty())?;
-        if matches!(stat::of(&looked_at)?.kind, Kind::Symlink | Kind::Special) {
+        let looked_at = spot.look()?;
+        let seen = stat::of(&looked_at)?;
+        if matches!(seen.kind, Kind::Symlink | Kind::Special) || is_generated(&looked_at) {
             return Err(Error::Special);
+        }
+        // Another name of it may lie outside.
+        if seen.kind == Kind::File && seen.links > 1 {
+            return Err(Error::Shared);
         }
         let descriptors = self.beneath().own_descriptors();
         let number = looked_at.as_raw_fd().to_string();
@@ -63,7 +72,11 @@ impl Dir {
         if let Some(modified) = modified {
             utimensat(descriptors, &*number, &clock::modified_at(modified), AtFlags::empty())?;
         }
-        self.sync_names(&spot.dir)?;
+        match self.beneath().reopen(&looked_at, OFlags::RDONLY) {
+            Ok(file) => self.sync_file(&file)?,
+            // We may not read it, or somebody holds it; the whole file system can be synced.
+            Err(_) => self.sync_all(&spot.dir)?,
+        }
         stat::of(&looked_at)
     }
 
@@ -71,6 +84,9 @@ impl Dir {
         let seen = stat::of(looked_at)?;
         match seen.kind {
             Kind::File => {
+                if self.mounts() == Mounts::Cross {
+                    refuse_dangerous(looked_at, flags)?;
+                }
                 let fd = self.beneath().reopen(looked_at, flags)?;
                 Ok((OpenedFile { fd }, seen))
             }
@@ -82,8 +98,7 @@ impl Dir {
     /// Whether the kernel makes the content of an open file when it is read, so that its length says
     /// nothing: in `/proc` and its like, which only a tree that crosses mounts can hold.
     pub fn is_generated(&self, file: &OpenedFile) -> bool {
-        self.mounts() == Mounts::Cross
-            && fstatfs(&file.fd).is_ok_and(|system| GENERATED.contains(&system.f_type))
+        self.mounts() == Mounts::Cross && is_generated(&file.fd)
     }
 
     /// Waits until what was written to an open file is on the disk.
@@ -142,6 +157,28 @@ impl OpenedFile {
     pub fn set_modified(&self, time: Time) -> Result<()> {
         Ok(rustix::fs::futimens(&self.fd, &clock::modified_at(time))?)
     }
+}
+
+fn is_generated(file: &OwnedFd) -> bool {
+    fstatfs(file).is_ok_and(|system| GENERATED.contains(&system.f_type))
+}
+
+/// What the kernel makes up is never written to, and what `/proc` tells of processes is not read:
+/// their memory and environment, ours among them, are files there.
+fn refuse_dangerous(looked_at: &OwnedFd, flags: OFlags) -> Result<()> {
+    if !is_generated(looked_at) {
+        return Ok(());
+    }
+    if !(flags & OFlags::RWMODE).is_empty() {
+        return Err(Error::Special);
+    }
+    let is_proc = fstatfs(looked_at)?.f_type == PROC;
+    let path = readlinkat(CWD, format!("/proc/self/fd/{}", looked_at.as_raw_fd()), Vec::new())?;
+    let of_process = path
+        .to_bytes()
+        .split(|byte| *byte == b'/')
+        .any(|name| !name.is_empty() && name.iter().all(u8::is_ascii_digit));
+    if is_proc && of_process { Err(Error::Special) } else { Ok(()) }
 }
 
 fn is_beyond(offset: u64, space: &[u8]) -> bool {

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, fchmod, fchown, linkat, openat, renameat, renameat_with,
-    unlinkat,
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 
+use crate::owner::Owner;
 use crate::read::write_all_at;
 use crate::staging::{Staging, random_name};
-use crate::{Dir, Error, Kind, Mounts, OpenedFile, Result, Spot, Stat, Time, clock, spot, stat};
+use crate::{Dir, Error, Kind, Mounts, OpenedFile, Result, Spot, Stat, Time, clock, stat};
 
 /// A file that nobody sees yet. Dropped before it is placed, it never was.
 #[derive(Debug)]
@@ -82,6 +82,8 @@ impl Dir {
     ) -> Result<(Placed, Stat), (Error, Unfinished)> {
         let outcome = match self.rename_into_place(&mut file, spot, existing) {
             Err(Error::Os(Errno::BUSY)) => self.write_in_place(&file, spot),
+            // A link led to another mount than the path that the file was begun for.
+            Err(Error::Os(Errno::XDEV)) => self.place_across(&file, spot, existing),
             outcome => outcome.and_then(|()| Ok((Placed::Whole, file.stat()?))),
         };
         outcome.map_err(|err| (err, file))
@@ -124,6 +126,20 @@ impl Dir {
         Ok(())
     }
 
+    fn place_across(
+        &self,
+        file: &Unfinished,
+        spot: &Spot,
+        existing: Existing,
+    ) -> Result<(Placed, Stat)> {
+        let dir = spot.dir.try_clone().map_err(|_| Errno::MFILE)?;
+        let mut near = Unfinished::beside(dir)?;
+        near.insert_from(file, 0)?;
+        self.ready(&near, spot)?;
+        self.rename_into_place(&mut near, spot, existing)?;
+        Ok((Placed::Whole, near.stat()?))
+    }
+
     fn name_nameless(&self, file: &Unfinished, dir: &OwnedFd, name: &OsString) -> Result<()> {
         let number = file.file.as_raw_fd().to_string();
         let descriptors = self.beneath().own_descriptors();
@@ -133,8 +149,10 @@ impl Dir {
     /// A file that is itself a mount point, such as a container's `/etc/hosts`, cannot be renamed
     /// over.
     fn write_in_place(&self, file: &Unfinished, spot: &Spot) -> Result<(Placed, Stat)> {
-        let looked_at = openat(&spot.dir, &*spot.name, LOOK, Mode::empty())?;
-        let (target, _) = self.reopen(&looked_at, OFlags::RDWR)?;
+        let (target, there) = self.open_spot(spot)?;
+        if there.links > 1 {
+            return Err(Error::Shared);
+        }
         target.set_len(0)?;
         crate::copy::bytes(&file.file, target.fd(), 0)?;
         self.sync_file(target.fd())?;
@@ -155,7 +173,6 @@ impl Dir {
     }
 }
 
-const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const FRESH: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::RDWR).union(OFlags::CLOEXEC);
 
 impl Unfinished {
@@ -258,21 +275,12 @@ pub(crate) fn rename_new(
 /// Gives a new file the mode and owner that it should have at its spot.
 fn dress(file: &OwnedFd, at: &Spot, there: Option<&Stat>) -> Result<()> {
     let replaced = there.filter(|there| there.kind == Kind::File);
-    let mode = replaced.map_or(0o644, |there| there.mode & 0o777);
     let owner = match replaced {
-        Some(there) => {
-            let ids = (rustix::fs::Uid::from_raw(there.uid), rustix::fs::Gid::from_raw(there.gid));
-            Some(ids)
-        }
-        None => spot::heir(&at.dir)?,
+        Some(there) => Owner::of(there),
+        None => Owner::of_new_in(&at.dir)?,
     };
-    if let Some((uid, gid)) = owner {
-        match fchown(file, Some(uid), Some(gid)) {
-            // A server that is not root cannot give files away; the file is then its own.
-            Ok(()) | Err(Errno::PERM) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-    }
+    owner.give(file)?;
+    let mode = replaced.map_or(0o644, |there| there.mode & 0o777);
     Ok(fchmod(file, Mode::from_raw_mode(mode))?)
 }
 

@@ -5,10 +5,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, chownat, mkdirat, readlinkat, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, readlinkat, symlinkat, unlinkat};
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
+use crate::owner::Owner;
 use crate::{Dir, Error, Kind, Mounts, Result, Stat, beneath, stat};
 
 /// As many links as the kernel follows.
@@ -99,7 +99,6 @@ impl Dir {
     /// Makes a link that holds `target` as it is.
     pub fn symlink(&self, spot: &Spot, target: &OsStr) -> Result<()> {
         symlinkat(target, &spot.dir, &*spot.name)?;
-        spot.adopt()?;
         self.sync_names(&spot.dir)
     }
 
@@ -117,11 +116,11 @@ impl Dir {
             let (parent, name) = beneath::split(dir)?;
             let spot = Spot::in_dir(self.open(parent, TO_CHANGE)?, name.into());
             match spot.make_dir() {
-                Ok(()) => self.sync_names(&spot.dir)?,
+                Ok(()) => made.0.push((spot.dir, spot.name)),
                 Err(Error::Os(Errno::EXIST)) => continue,
                 Err(err) => return Err(err),
             }
-            made.0.push((spot.dir, spot.name));
+            made.0.last().map_or(Ok(()), |(parent, _)| self.sync_names(parent))?;
         }
         let opened = self.open(path, TO_CHANGE);
         // A dangling link on the way exists and leads nowhere.
@@ -161,10 +160,13 @@ impl Dir {
 impl Spot {
     /// What is there now, not followed.
     pub fn stat(&self) -> Result<Option<Stat>> {
-        match stat::of_name(&self.dir, &*self.name) {
-            Err(Error::Os(Errno::NOENT)) => Ok(None),
-            outcome => outcome.map(Some),
-        }
+        stat::if_there(&self.dir, &*self.name)
+    }
+
+    /// Holds what is there without opening it.
+    pub(crate) fn look(&self) -> Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.dir, &*self.name, flags, Mode::empty())?)
     }
 
     /// How many directories were made on the way.
@@ -183,26 +185,18 @@ impl Spot {
         self.made.0.clear();
     }
 
-    pub(crate) fn is_same(&self, other: &Self) -> Result<bool> {
+    /// Whether both mean one name in one directory.
+    pub fn is_same(&self, other: &Self) -> Result<bool> {
         Ok(self.identity()? == other.identity()?)
     }
 
     pub(crate) fn make_dir(&self) -> Result<()> {
         mkdirat(&self.dir, &*self.name, Mode::from_raw_mode(0o755))?;
-        self.adopt()
+        Owner::of_new_in(&self.dir)?.give_new_dir(&self.dir, &self.name)
     }
 
     pub(crate) fn in_dir(dir: OwnedFd, name: OsString) -> Self {
         Self { dir, name, made: Made::default() }
-    }
-
-    /// A server that runs as root makes things for whom the directory belongs to.
-    fn adopt(&self) -> Result<()> {
-        if let Some((uid, gid)) = heir(&self.dir)? {
-            let flags = AtFlags::SYMLINK_NOFOLLOW;
-            chownat(&self.dir, &*self.name, Some(uid), Some(gid), flags)?;
-        }
-        Ok(())
     }
 }
 
@@ -217,14 +211,4 @@ impl Drop for Made {
             let _in_use = unlinkat(&dir, &*name, AtFlags::REMOVEDIR);
         }
     }
-}
-
-/// To whom a new thing in `dir` should belong, when that is not who we are.
-pub(crate) fn heir(dir: &OwnedFd) -> Result<Option<(rustix::fs::Uid, rustix::fs::Gid)>> {
-    if !geteuid().is_root() {
-        return Ok(None);
-    }
-    let dir = stat::of(dir)?;
-    let ids = (rustix::fs::Uid::from_raw(dir.uid), rustix::fs::Gid::from_raw(dir.gid));
-    Ok((dir.uid != 0).then_some(ids))
 }

@@ -57,7 +57,10 @@ impl Staging {
             let name = random_name()?;
             mkdirat(&parent, &*name, Mode::RWXU)?;
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let Ok(dir) = openat(&parent, &*name, flags, Mode::empty()) else { continue };
+            let dir = match openat(&parent, &*name, flags, Mode::empty()) {
+                Err(Errno::NOENT) => continue,
+                outcome => outcome?,
+            };
             // Between the two calls another start may have taken it for abandoned.
             let ours = flock(&dir, FlockOperation::NonBlockingLockExclusive).is_ok()
                 && stat::of_name(&parent, &*name).is_ok_and(|there| same(&there, &dir));

@@ -3,9 +3,10 @@
 use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, statx};
+use rustix::io::Errno;
 use rustix::path::Arg;
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +74,14 @@ pub(crate) fn of(fd: impl AsFd) -> Result<Stat> {
 /// The state of a name in a directory, never following it.
 pub(crate) fn of_name(dir: impl AsFd, name: impl Arg) -> Result<Stat> {
     at(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
+}
+
+/// The state of a name in a directory, if it is there.
+pub(crate) fn if_there(dir: impl AsFd, name: impl Arg) -> Result<Option<Stat>> {
+    match of_name(dir, name) {
+        Err(Error::Os(Errno::NOENT)) => Ok(None),
+        outcome => outcome.map(Some),
+    }
 }
 
 fn at(dir: impl AsFd, name: impl Arg, flags: AtFlags) -> Result<Stat> {

@@ -20,8 +20,9 @@ pub(crate) fn staging(place: &OwnedFd) -> Result<()> {
     })?;
     for name in found {
         let Ok(dir) = walk::child(place, &name) else { continue };
-        if !is_held(&dir) {
-            walk::remove(place, &name)?;
+        // Held while it is removed, so that nobody takes it for a free one.
+        if flock(&dir, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _stays_for_the_next_start = walk::remove(place, &name);
         }
     }
     Ok(())
@@ -49,10 +50,12 @@ pub(crate) fn tree(top: &OwnedFd) -> Result<()> {
             Ok(())
         })?;
         for (name, kind) in found {
-            let held = kind == Kind::Directory
-                && walk::child(&dir, &name).is_ok_and(|inner| is_held(&inner));
+            let inner = if kind == Kind::Directory { walk::child(&dir, &name).ok() } else { None };
+            let held = inner.as_ref().is_some_and(|inner| {
+                flock(inner, FlockOperation::NonBlockingLockExclusive).is_err()
+            });
             if !held {
-                walk::remove(&dir, &name)?;
+                let _stays_for_the_next_start = walk::remove(&dir, &name);
             }
         }
     }

@@ -6,18 +6,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, Uid, chownat, fchown, linkat, mkdirat, openat, symlinkat, unlinkat,
-};
+use rustix::fs::{AtFlags, Mode, OFlags, linkat, mkdirat, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
+use crate::owner::Owner;
 use crate::read::write_all_at;
 use crate::replace::{rename_new, set_mode_and_time};
 use crate::scratch::Scratch;
 use crate::walk::{child, open_beneath};
-use crate::{
-    Dir, Error, Kind, Links, Parents, Result, Spot, Tally, Time, beneath, clock, spot, stat,
-};
+use crate::{Dir, Error, Kind, Links, Parents, Result, Spot, Tally, Time, beneath, clock, stat};
 
 const FRESH: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::RDWR).union(OFlags::CLOEXEC);
 const PIECE: usize = 128 << 10;
@@ -27,7 +24,7 @@ const PIECE: usize = 128 << 10;
 pub struct StagedTree {
     scratch: Scratch,
     top: OwnedFd,
-    heir: Option<(Uid, Gid)>,
+    owner: Owner,
     /// The directory of the last member, since the next one is most often its neighbour.
     last: Option<(PathBuf, OwnedFd)>,
     /// Modes and times of directories, which only hold once everything is in them.
@@ -39,18 +36,19 @@ pub struct StagedTree {
 impl Dir {
     /// Begins a tree that is to appear at `path`.
     pub fn begin_tree(&self, path: &Path) -> Result<StagedTree> {
-        let near = self.nearest_dir(path)?;
+        let near = match self.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK) {
+            Err(Error::Os(Errno::NOENT)) => self.nearest_dir(path)?,
+            outcome => outcome?,
+        };
         let scratch = self.scratch(&near)?;
         let spot = scratch.spot();
         mkdirat(&spot.dir, &*spot.name, Mode::from_raw_mode(0o755))?;
         let top = child(&spot.dir, &spot.name)?;
-        let heir = spot::heir(&near)?;
-        if let Some((uid, gid)) = heir {
-            fchown(&top, Some(uid), Some(gid))?;
-        }
+        let owner = Owner::of_new_in(&near)?;
+        owner.give(&top)?;
         let tally = Tally::default();
         let space = vec![0; PIECE];
-        Ok(StagedTree { scratch, top, heir, last: None, directories: Vec::new(), tally, space })
+        Ok(StagedTree { scratch, top, owner, last: None, directories: Vec::new(), tally, space })
     }
 
     /// Lets a finished tree appear at `path`: as a whole where nothing is, else by pouring it into
@@ -116,7 +114,7 @@ impl StagedTree {
             write_all_at(&file, piece, len)?;
             len += read as u64;
         }
-        self.give(&file)?;
+        self.owner.give(&file)?;
         set_mode_and_time(&file, mode, modified)?;
         self.tally.files += 1;
         self.tally.bytes += len;
@@ -129,9 +127,6 @@ impl StagedTree {
         let dir = self.parent(parent)?;
         self.make_room(&dir, name)?;
         symlinkat(target, &dir, name)?;
-        if let Some((uid, gid)) = self.heir {
-            chownat(&dir, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
-        }
         let times = clock::modified_at(modified);
         rustix::fs::utimensat(&dir, name, &times, AtFlags::SYMLINK_NOFOLLOW)?;
         self.tally.files += 1;
@@ -190,11 +185,8 @@ impl StagedTree {
             Err(Errno::EXIST) => return Err(Error::OverFile),
             Err(errno) => return Err(errno.into()),
         }
-        if let Some((uid, gid)) = self.heir {
-            chownat(dir, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
-        }
         self.tally.directories += 1;
-        Ok(())
+        self.owner.give_new_dir(dir, name)
     }
 
     /// The last member of a name wins, but never over a directory.
@@ -209,13 +201,6 @@ impl StagedTree {
                 Ok(())
             }
             Err(err) => Err(err),
-        }
-    }
-
-    fn give(&self, file: &OwnedFd) -> Result<()> {
-        match self.heir {
-            Some((uid, gid)) => Ok(fchown(file, Some(uid), Some(gid))?),
-            None => Ok(()),
         }
     }
 

@@ -172,7 +172,8 @@ pub(crate) fn tally(top: &OwnedFd) -> Result<Tally> {
                 Kind::Directory => walk.push(name),
                 Kind::File => {
                     tally.files += 1;
-                    tally.bytes += stat::of_name(&dir, name).map_or(0, |stat| stat.size);
+                    let size = stat::of_name(&dir, name).map_or(0, |stat| stat.size);
+                    tally.bytes = tally.bytes.saturating_add(size);
                 }
                 Kind::Symlink | Kind::Special => tally.files += 1,
             }
@@ -195,21 +196,55 @@ pub(crate) fn remove(dir: &OwnedFd, name: &OsStr) -> Result<()> {
         return Ok(());
     }
     let top = writable_child(dir, name)?;
+    match remove_flat(dir, name, &top) {
+        // An overlay cannot move what its lower layers hold.
+        Err(Error::Os(Errno::XDEV)) => remove_bottom_up(dir, name, &top),
+        outcome => outcome,
+    }
+}
+
+/// Removes a tree from its leaves up, one open directory at a time; its depth costs time.
+fn remove_bottom_up(dir: &OwnedFd, name: &OsStr, top: &OwnedFd) -> Result<()> {
+    let mut way: Vec<OsString> = Vec::new();
+    loop {
+        let names: Vec<&[u8]> = way.iter().map(|name| name.as_bytes()).collect();
+        let here = open_beneath(top, &names.join(&b'/'))?;
+        let mut full = None;
+        list::each(&here, |child, kind| {
+            let flags = match kind {
+                Kind::Directory => AtFlags::REMOVEDIR,
+                Kind::File | Kind::Symlink | Kind::Special => AtFlags::empty(),
+            };
+            match gone(unlinkat(&here, child, flags)) {
+                Err(Errno::NOTEMPTY | Errno::EXIST) => full = Some(child.to_owned()),
+                outcome => outcome?,
+            }
+            Ok(())
+        })?;
+        match full {
+            Some(child) => way.push(child),
+            None if way.is_empty() => return Ok(unlinkat(dir, name, AtFlags::REMOVEDIR)?),
+            None => drop(way.pop()),
+        }
+    }
+}
+
+fn remove_flat(dir: &OwnedFd, name: &OsStr, top: &OwnedFd) -> Result<()> {
     loop {
         let mut found = false;
-        list::each(&top, |name, kind| {
+        list::each(top, |name, kind| {
             found = true;
             match kind {
-                Kind::Directory => empty_and_remove(&top, name),
+                Kind::Directory => empty_and_remove(top, name),
                 Kind::File | Kind::Symlink | Kind::Special => {
-                    Ok(gone(unlinkat(&top, name, AtFlags::empty()))?)
+                    Ok(gone(unlinkat(top, name, AtFlags::empty()))?)
                 }
             }
         })?;
         if !found {
             return Ok(unlinkat(dir, name, AtFlags::REMOVEDIR)?);
         }
-        copy::rewind(&top)?;
+        copy::rewind(top)?;
     }
 }
 

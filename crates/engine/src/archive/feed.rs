@@ -2,9 +2,11 @@
 
 use std::future::Future;
 use std::io::{self, Read};
+use std::pin::pin;
 
 use bytes::{Buf as _, Bytes};
 use futures::StreamExt as _;
+use futures::future::{self, Either};
 use tokio::sync::mpsc;
 
 use crate::{ByteStream, Error, ErrorKind, Result};
@@ -53,7 +55,12 @@ pub(crate) async fn drive<T>(feed: Feed, work: impl Future<Output = Result<T>>) 
         }
         let _reader_is_done = pieces.send(Piece::End).await;
     };
-    futures::future::join(feeding, work).await.1
+    // Work that is done, or has failed, does not wait for a body that goes on.
+    let (feeding, work) = (pin!(feeding), pin!(work));
+    match future::select(work, feeding).await {
+        Either::Left((done, _)) => done,
+        Either::Right(((), work)) => work.await,
+    }
 }
 
 impl Read for FeedReader {

@@ -126,8 +126,9 @@ fn relative(given: &[u8]) -> Result<PathBuf> {
 
 /// A link's target, if it stays within the destination.
 fn inward(link: &Path, target: Option<Vec<u8>>) -> Result<Vec<u8>> {
-    let target = target.filter(|target| !target.is_empty() && !target.contains(&0));
-    let target = target.ok_or_else(|| bad("a symbolic link has no target"))?;
+    let right = |target: &Vec<u8>| (1..MAX_PATH).contains(&target.len()) && !target.contains(&0);
+    let target = target.filter(right);
+    let target = target.ok_or_else(|| bad("a symbolic link has no target that may be"))?;
     let mut depth = link.components().count().saturating_sub(1);
     for component in Path::new(std::ffi::OsStr::from_bytes(&target)).components() {
         let deeper = match component {

@@ -139,7 +139,11 @@ async fn member(
 ) -> Result<ByteStream> {
     match entry.kind {
         EntryKind::File => {
-            let content = files.read(&entry.path, Span::Whole).await?;
+            let content = match files.read(&entry.path, Span::Whole).await {
+                // It vanished meanwhile.
+                Err(err) if err.kind() == ErrorKind::NotFound => return Ok(stream::empty().boxed()),
+                outcome => outcome?,
+            };
             let size = content.range.end;
             let head = header(top, &content.entry, tar::EntryType::Regular, size, None)?;
             let rest = (BLOCK - size % BLOCK) % BLOCK;
@@ -149,7 +153,10 @@ async fn member(
             Ok(framed.boxed())
         }
         EntryKind::Symlink => {
-            let target = files.read_link(&entry.path).await?;
+            let target = match files.read_link(&entry.path).await {
+                Err(err) if err.kind() == ErrorKind::NotFound => return Ok(stream::empty().boxed()),
+                outcome => outcome?,
+            };
             let target = crate::name::to_bytes(&target).into_owned();
             let head = header(top, &entry, tar::EntryType::Symlink, 0, Some(&target))?;
             Ok(stream::iter([Ok(head)]).boxed())

@@ -8,6 +8,7 @@ use super::member::{Extensions, Member, MemberKind, bad};
 use super::{ArchiveLimits, Unpacked};
 use crate::{DotDot, Error, Result, SandboxPath, UnixTime, name};
 
+const BLOCK: u64 = 512;
 /// How many paths the answer lists.
 const LISTED: usize = 1024;
 /// What other formats begin with.
@@ -46,11 +47,12 @@ pub(crate) fn unpack(
     let mut source = Watched { source: archive, seen: 0, first: Vec::new(), last_was_zero: false };
     let mut unpacked = Unpacked { paths: Vec::new(), entries: 0 };
     let mut links: Vec<(PathBuf, Vec<u8>, UnixTime)> = Vec::new();
-    let mut bytes = 0_u64;
+    let (mut bytes, mut end) = (0_u64, 0);
     let mut reader = tar::Archive::new(&mut source);
     let mut extensions = Extensions::default();
     for entry in reader.entries().map_err(broken)?.raw(true) {
         let mut entry = entry.map_err(broken)?;
+        end = entry.raw_file_position().saturating_add(entry.size());
         if extensions.take(&mut entry)? {
             continue;
         }
@@ -82,7 +84,7 @@ pub(crate) fn unpack(
     if extensions != Extensions::default() {
         return Err(bad("an extension header belongs to no member"));
     }
-    source.check_end()?;
+    source.check_end(end.checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX))?;
     for (path, target, modified) in links {
         members.symlink(&path, &target, modified)?;
     }
@@ -128,9 +130,10 @@ impl<R: Read> Read for Watched<R> {
 }
 
 impl<R> Watched<R> {
-    /// An archive ends with blocks of zeros; one that just stops was cut off.
-    fn check_end(&self) -> Result<()> {
-        if self.seen == 0 || self.last_was_zero {
+    /// An archive ends with blocks of zeros behind its last member; one that just stops was cut
+    /// off.
+    fn check_end(&self, end_of_members: u64) -> Result<()> {
+        if self.seen == 0 || self.seen > end_of_members && self.last_was_zero {
             return Ok(());
         }
         Err(bad("the archive ends without its end marker, so it may be cut off"))

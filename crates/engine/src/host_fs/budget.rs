@@ -79,8 +79,8 @@ impl Budget {
             let message = "the sandbox would hold more files and directories than it may";
             return Err(Error::new(ErrorKind::TooManyNodes, message));
         }
-        used.bytes += bytes;
-        used.nodes += nodes;
+        used.bytes = used.bytes.saturating_add(bytes);
+        used.nodes = used.nodes.saturating_add(nodes);
         used.under_way += 1;
         used.begun += 1;
         Ok(())
@@ -130,8 +130,8 @@ impl Drop for Taken<'_> {
             // Giving back never exceeds a limit.
             let (bytes, nodes) = self.amount;
             let mut used = budget.used.lock();
-            used.bytes -= bytes;
-            used.nodes -= nodes;
+            used.bytes = used.bytes.saturating_sub(bytes);
+            used.nodes = used.nodes.saturating_sub(nodes);
             used.under_way -= 1;
         }
     }

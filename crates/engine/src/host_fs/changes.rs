@@ -19,6 +19,9 @@ impl Tree {
             return existing(meaning(host::Errno::EXIST.into()));
         }
         let spot = self.spot(dir, Links::Keep, parents)?;
+        if spot.stat().meaning()?.is_some() {
+            return existing(meaning(host::Errno::EXIST.into()));
+        }
         let taken = self.take(0, whole(1 + spot.made() as u64))?;
         match self.dir.make_dir(&spot).meaning() {
             Err(err) if err.kind() == ErrorKind::AlreadyExists => return existing(err),
@@ -121,12 +124,16 @@ impl Tree {
         }
         let weight = self.weigh(&source)?;
         let taken = self.take(weight.0, weight.1 + whole(dest.made() as u64))?;
-        let (scratch, _) =
+        let (scratch, tally) =
             self.dir.copy_to_scratch(&source, &dest).meaning().map_err(|err| err.on(from))?;
+        // It may have grown since it was weighed.
+        let nodes = whole(tally.files + tally.directories);
+        let grown = self.take(whole(tally.bytes) - weight.0, nodes - weight.1)?;
         let guard = self.locks.hold(&dest)?;
         self.move_spot(scratch.spot(), &dest, to, target)?;
         drop(guard);
         taken.keep();
+        grown.keep();
         let stat = dest.stat().meaning()?.ok_or_else(gone)?;
         dest.keep_parents();
         Ok(entry(to.clone(), &stat))
@@ -134,15 +141,15 @@ impl Tree {
 
     pub(super) fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
         refuse_root(path, "the root's mode and time are the operator's")?;
+        if change.modified.is_some_and(|time| time.nanoseconds > 999_999_999) {
+            let message = "a time has less than 1,000,000,000 nanoseconds";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let spot = self.spot(path, Links::Follow, Parents::Require)?;
         let guard = self.locks.hold(&spot)?;
         let there = spot.stat().meaning()?.ok_or_else(gone)?;
         if there.kind == host::Kind::File && there.links > 1 {
             self.make_own(path, &spot)?;
-        }
-        if change.modified.is_some_and(|time| time.nanoseconds > 999_999_999) {
-            let message = "a time has less than 1,000,000,000 nanoseconds";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let modified = change.modified.map(host_time);
         let stat = self.dir.set_metadata(&spot, change.mode, modified).meaning()?;
@@ -152,7 +159,7 @@ impl Tree {
 
     /// Gives a file with several names a copy of its own at this one: another name may lie outside.
     pub(super) fn make_own(&self, path: &SandboxPath, spot: &host::Spot) -> Result<()> {
-        let (opened, there) = self.dir.open_spot(spot).meaning()?;
+        let (opened, there) = self.dir.open_spot_to_read(spot).meaning()?;
         let mut copy = self.dir.begin(&host_path(path)).meaning()?;
         copy.copy_from(&opened).meaning()?;
         self.dir.ready(&copy, spot).meaning()?;
@@ -169,6 +176,10 @@ impl Tree {
         to: &SandboxPath,
         target: Target,
     ) -> Result<()> {
+        // The same name, reached by another way.
+        if source.is_same(dest).meaning()? {
+            return Ok(());
+        }
         let there = dest.stat().meaning()?;
         let is_dir = |stat: Option<host::Stat>| stat.map(|s| s.kind == host::Kind::Directory);
         let kinds = (is_dir(source.stat().meaning()?), is_dir(there));
@@ -176,8 +187,8 @@ impl Tree {
             |err: Error| if err.kind() == ErrorKind::AlreadyExists { err.on(to) } else { err };
         if target == Target::Merge && kinds == (Some(true), Some(true)) {
             let replaced = self.dir.merge(source, dest).meaning().map_err(|err| err.on(to))?;
-            // The directories themselves were united.
-            self.take(-whole(replaced.bytes), -whole(replaced.files))?.keep();
+            let nodes = replaced.files + replaced.directories;
+            self.take(-whole(replaced.bytes), -whole(nodes))?.keep();
             return Ok(());
         }
         match kinds {

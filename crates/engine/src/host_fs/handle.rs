@@ -18,6 +18,9 @@ use crate::{
 /// The most that one read gives.
 const MOST: usize = 4 << 20;
 
+/// How often a file that gets another name meanwhile is made one of its own again.
+const OWN_TRIES: usize = 4;
+
 #[derive(Debug)]
 struct HostFile {
     tree: Arc<Tree>,
@@ -63,14 +66,16 @@ impl Tree {
     /// Opens a file for writing in place, which only one with a single name may be.
     fn open_own(&self, path: &SandboxPath) -> Result<host::OpenedFile> {
         let spot = self.spot(path, Links::Follow, Parents::Require)?;
-        let (file, there) = self.dir.open_spot(&spot).meaning()?;
-        if there.links <= 1 {
-            return Ok(file);
+        for _ in 0..OWN_TRIES {
+            let (file, there) = self.dir.open_spot(&spot).meaning()?;
+            if there.links <= 1 {
+                return Ok(file);
+            }
+            let guard = self.locks.hold(&spot)?;
+            self.make_own(path, &spot)?;
+            drop(guard);
         }
-        let guard = self.locks.hold(&spot)?;
-        self.make_own(path, &spot)?;
-        drop(guard);
-        Ok(self.dir.open_spot(&spot).meaning()?.0)
+        Err(super::meaning::meaning(host::Error::Shared))
     }
 
     fn write_at(&self, file: &host::OpenedFile, offset: u64, bytes: &[u8]) -> Result<()> {

@@ -40,6 +40,7 @@ pub(super) fn meaning(err: HostError) -> Error {
         HostError::Unavailable => (ErrorKind::Unavailable, "the sandbox's directory is gone"),
         HostError::OverDirectory => (ErrorKind::IsADirectory, "a file cannot replace a directory"),
         HostError::OverFile => (ErrorKind::NotADirectory, "a directory cannot replace a file"),
+        HostError::Shared => (ErrorKind::Busy, "the file has other names by now"),
         HostError::IntoItself => {
             (ErrorKind::InvalidArgument, "a directory cannot go into itself or replace its parent")
         }

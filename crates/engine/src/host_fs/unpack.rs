@@ -26,7 +26,9 @@ pub(super) fn unpack(
     let missing = tree.dir.missing_dirs(&dest).meaning()? as u64;
     let taken = tree.take(whole(tally.bytes), whole(tally.files + tally.directories + missing))?;
     let replaced = tree.dir.publish(staging.staged, &dest).meaning()?;
-    tree.take(-whole(replaced.bytes), -whole(replaced.files + replaced.directories))?.keep();
+    // The top directory of the staged tree was not counted above.
+    let united = replaced.directories.saturating_sub(1);
+    tree.take(-whole(replaced.bytes), -whole(replaced.files + united))?.keep();
     taken.keep();
     Ok(unpacked)
 }

@@ -39,7 +39,7 @@ impl HostFs {
     ) -> Result<Written> {
         let spool = self.spool(file, body, &options).await?;
         let file = file.clone();
-        self.on_tree(move |tree| tree.insert(&file, spool, &options)).await
+        self.on_tree(move |tree| tree.insert(&file, &spool, &options)).await
     }
 
     /// Takes in a whole body: a small one in memory, a large one in an unfinished file.
@@ -149,10 +149,17 @@ impl Tree {
         // Known before anything is written, so that a hopeless write costs nothing.
         self.check_target(&spot, options)?;
         let unfinished = spool.take_unfinished(self, file)?;
-        self.dir.ready(&unfinished, &spot).meaning()?;
+        if let Err(err) = self.dir.ready(&unfinished, &spot) {
+            spool.unfinished = Some(unfinished);
+            return Err(meaning(err));
+        }
         let guard = self.locks.hold(&spot)?;
         let there = self.check_target(&spot, options)?;
-        let written = self.place(file, spool, unfinished, &spot, there, options.mode)?;
+        let placed = self.place(file, unfinished, &spot, there, options.mode);
+        let written = placed.map_err(|(err, unfinished)| {
+            spool.unfinished = unfinished;
+            err
+        })?;
         drop(guard);
         self.dir.settle(&spot).meaning()?;
         spot.keep_parents();
@@ -170,30 +177,26 @@ impl Tree {
         }
     }
 
-    /// Places a file at a spot that is held and was checked. One that could not be placed goes back
-    /// into the spool.
+    /// Places a file at a spot that is held and was checked. One that could not be placed is given
+    /// back.
     fn place(
         &self,
         file: &SandboxPath,
-        spool: &mut Spool,
         unfinished: host::Unfinished,
         spot: &host::Spot,
         there: Option<host::Stat>,
         mode: WriteMode,
-    ) -> Result<Written> {
+    ) -> Result<Written, (Error, Option<host::Unfinished>)> {
         let bytes = unfinished.size();
         let made = if there.is_some() { 0 } else { 1 + spot.made() as u64 };
         let grown = whole(bytes) - there.map_or(0, |there| whole(there.size));
-        let taken = self.take(grown, whole(made))?;
+        let taken = self.take(grown, whole(made)).map_err(|err| (err, None))?;
         let existing = match mode {
             WriteMode::CreateNew => host::Existing::Refuse,
             WriteMode::Replace | WriteMode::Append | WriteMode::Part(_) => host::Existing::Replace,
         };
-        let placed = self.dir.place(unfinished, spot, existing).map_err(|(err, unfinished)| {
-            spool.unfinished = Some(unfinished);
-            meaning(err)
-        });
-        let (placed, stat) = placed?;
+        let placed = self.dir.place(unfinished, spot, existing);
+        let (placed, stat) = placed.map_err(|(err, back)| (meaning(err), Some(back)))?;
         taken.keep();
         let in_place = placed == host::Placed::InPlace;
         if in_place {
@@ -204,15 +207,10 @@ impl Tree {
     }
 
     /// Puts a body into a file, at its end or at an offset.
-    fn insert(
-        &self,
-        file: &SandboxPath,
-        mut spool: Spool,
-        options: &WriteOptions,
-    ) -> Result<Written> {
+    fn insert(&self, file: &SandboxPath, spool: &Spool, options: &WriteOptions) -> Result<Written> {
         let mut tries = 0..TRIES;
         loop {
-            match self.insert_once(file, &mut spool, options) {
+            match self.insert_once(file, spool, options) {
                 // It was made or its directory removed by somebody else at this moment.
                 Err(err)
                     if [ErrorKind::NotFound, ErrorKind::AlreadyExists].contains(&err.kind())
@@ -226,23 +224,16 @@ impl Tree {
     fn insert_once(
         &self,
         file: &SandboxPath,
-        spool: &mut Spool,
+        spool: &Spool,
         options: &WriteOptions,
     ) -> Result<Written> {
         let spot = self.target(file, options)?;
         let guard = self.locks.hold(&spot)?;
-        let there = self.check_target(&spot, options)?;
-        let size = there.map_or(0, |there| there.size);
-        let offset = self.check_insertion(options.mode, size, spool.total)?;
-        let written = match there {
-            Some(there) if there.links == 1 => self.insert_in_place(file, spool, &spot, offset)?,
-            // A second name may lie outside; only ours may change.
-            Some(there) => self.insert_into_copy(file, spool, &spot, Some(there), offset)?,
-            None if offset > 0 => self.insert_into_copy(file, spool, &spot, None, offset)?,
+        let written = match self.check_target(&spot, options)? {
+            Some(_) => self.insert_into_existing(file, spool, &spot, options.mode)?,
             None => {
-                let unfinished = spool.take_unfinished(self, file)?;
-                self.dir.ready(&unfinished, &spot).meaning()?;
-                self.place(file, spool, unfinished, &spot, None, WriteMode::CreateNew)?
+                let offset = self.check_insertion(options.mode, 0, spool.total)?;
+                self.insert_into_copy(file, spool, &spot, None, offset)?
             }
         };
         drop(guard);
@@ -266,19 +257,36 @@ impl Tree {
         Ok(offset)
     }
 
-    fn insert_in_place(
+    /// What counts is the file that was opened, whatever its name stands for by now.
+    fn insert_into_existing(
         &self,
         file: &SandboxPath,
         spool: &Spool,
         spot: &host::Spot,
-        offset: u64,
+        mode: WriteMode,
     ) -> Result<Written> {
         let (opened, there) = self.dir.open_spot(spot).meaning()?;
+        let offset = self.check_insertion(mode, there.size, spool.total)?;
+        match there.links {
+            1 => self.insert_in_place(file, spool, &opened, &there, offset),
+            // A second name may lie outside; only ours may change.
+            _ => self.insert_into_copy(file, spool, spot, Some((&opened, there)), offset),
+        }
+    }
+
+    fn insert_in_place(
+        &self,
+        file: &SandboxPath,
+        spool: &Spool,
+        opened: &host::OpenedFile,
+        there: &host::Stat,
+        offset: u64,
+    ) -> Result<Written> {
         let grown = (offset + spool.total).saturating_sub(there.size);
         let taken = self.take(whole(grown), 0)?;
-        let inserted = spool.write_to(&opened, offset).and_then(|()| {
+        let inserted = spool.write_to(opened, offset).and_then(|()| {
             opened.set_modified(host::precise_now()).meaning()?;
-            self.dir.sync(&opened).meaning()
+            self.dir.sync(opened).meaning()
         });
         if let Err(err) = inserted {
             // What was there keeps its length; an append leaves no trace.
@@ -290,24 +298,25 @@ impl Tree {
         Ok(Written { entry, bytes: spool.total, created: false, in_place: false })
     }
 
+    /// Puts a body into a file that is then placed as a whole: a copy of what is there, or a new one.
     fn insert_into_copy(
         &self,
         file: &SandboxPath,
-        spool: &mut Spool,
+        spool: &Spool,
         spot: &host::Spot,
-        there: Option<host::Stat>,
+        there: Option<(&host::OpenedFile, host::Stat)>,
         offset: u64,
     ) -> Result<Written> {
         let mut copy = self.dir.begin(&host_path(file)).meaning()?;
-        if there.is_some() {
-            copy.copy_from(&self.dir.open_spot(spot).meaning()?.0).meaning()?;
+        if let Some((opened, _)) = there {
+            copy.copy_from(opened).meaning()?;
         }
         spool.insert_into(&mut copy, offset)?;
         self.dir.ready(&copy, spot).meaning()?;
-        let bytes = spool.total;
         let mode = if there.is_some() { WriteMode::Replace } else { WriteMode::CreateNew };
-        let written = self.place(file, spool, copy, spot, there, mode)?;
-        Ok(Written { bytes, ..written })
+        let placed = self.place(file, copy, spot, there.map(|(_, there)| there), mode);
+        let written = placed.map_err(|(err, _)| err)?;
+        Ok(Written { bytes: spool.total, ..written })
     }
 
     /// What is at a spot, if it may be written as asked.

@@ -114,3 +114,11 @@ fn reserved_names_cannot_be_reached() {
     assert_eq!(spot.unwrap_err(), Error::Reserved);
     assert!(world.names("").is_empty());
 }
+
+#[test]
+fn a_link_in_the_place_of_a_removed_root_is_not_followed() {
+    let world = World::new(Staged::Outside);
+    fs::remove_dir(&world.root).unwrap();
+    symlink(&world.outside, &world.root).unwrap();
+    assert_eq!(world.read("secret"), Err(Error::Unavailable));
+}

@@ -73,3 +73,42 @@ fn a_file_without_permissions_is_statable_and_removable() {
     assert_eq!(world.dir.stat(Path::new("closed")).unwrap().mode, 0);
     world.dir.remove_one(&world.spot("closed")).unwrap();
 }
+
+/// A directory that crosses mounts, as the whole machine is served.
+fn crossing(root: &Path) -> host::Dir {
+    let options = host::Options {
+        mounts: host::Mounts::Cross,
+        durability: host::Durability::Relaxed,
+        staging: Vec::new(),
+    };
+    host::Dir::open_root(root, options).unwrap()
+}
+
+#[test]
+fn the_memory_and_environment_of_a_process_are_never_opened() {
+    let machine = crossing(Path::new("/proc"));
+    for file in ["self/mem", "self/environ", "1/environ", "self/maps"] {
+        assert_eq!(machine.open_file(Path::new(file)).unwrap_err(), Error::Special, "{file}");
+    }
+    let spot = machine.spot(Path::new("self/mem"), host::Links::Follow, host::Parents::Require);
+    assert_eq!(machine.open_spot(&spot.unwrap()).unwrap_err(), Error::Special);
+}
+
+#[test]
+fn what_the_kernel_makes_up_is_read_and_never_written() {
+    let machine = crossing(Path::new("/proc"));
+    let (file, stat) = machine.open_file(Path::new("version")).unwrap();
+    assert!(machine.is_generated(&file) && stat.size == 0);
+    assert!(file.read_at(&mut [0; 64], 0).unwrap() > 0);
+    let path = Path::new("sys/kernel/hostname");
+    let spot = machine.spot(path, host::Links::Follow, host::Parents::Require).unwrap();
+    assert_eq!(machine.open_spot(&spot).unwrap_err(), Error::Special);
+}
+
+#[test]
+fn a_file_that_got_another_name_is_not_changed_in_place() {
+    let world = World::new(Staged::Outside);
+    fs::hard_link(world.outside.join("secret"), world.root.join("shared")).unwrap();
+    let changed = world.dir.set_metadata(&world.spot("shared"), Some(0o777), None);
+    assert_eq!(changed, Err(Error::Shared));
+}

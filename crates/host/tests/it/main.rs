@@ -8,6 +8,7 @@ extern crate sandkeep_host as host;
 
 mod confinement;
 mod dangerous;
+mod owners;
 mod races;
 mod staging;
 mod trees;

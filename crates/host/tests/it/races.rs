@@ -51,7 +51,7 @@ fn assert_untouched(world: &World) {
 /// A refused attempt takes far less time than a served one, so the share says little here; the
 /// same race over HTTP, where that is not so, asserts it.
 fn assert_served((served, tried): (u64, u64)) {
-    assert!(served >= 100, "only {served} of {tried} attempts were served from inside");
+    assert!(served >= 10, "only {served} of {tried} attempts were served from inside");
 }
 
 #[test]

@@ -207,3 +207,18 @@ fn a_file_that_a_mount_pins_is_written_in_place() {
     assert_eq!(refused, Err(Error::Outside));
     assert_eq!(world.read("pinned").unwrap(), "old");
 }
+
+#[test]
+fn holes_stay_holes_in_a_copy() {
+    let world = World::new(Staged::Outside);
+    world.put("sparse", "start").unwrap();
+    let file = fs::File::options().write(true).open(world.root.join("sparse")).unwrap();
+    file.set_len(64 << 20).unwrap();
+    drop(file);
+    let (copy, tally) =
+        world.dir.copy_to_scratch(&world.spot("sparse"), &world.spot("copy")).unwrap();
+    world.dir.rename(copy.spot(), &world.spot("copy"), Existing::Refuse).unwrap();
+    let copied = fs::metadata(world.root.join("copy")).unwrap();
+    assert_eq!((tally.bytes, copied.len()), (64 << 20, 64 << 20));
+    assert!(copied.blocks() * 512 < 1 << 20, "{} blocks", copied.blocks());
+}
