@@ -77,8 +77,8 @@ pub trait FileSystem: fmt::Debug + Send + Sync + 'static {
         limits: ArchiveLimits,
     ) -> Result<Unpacked>;
 
-    /// A tar archive of what a directory holds, or of one file, sorted. The limits are checked as
-    /// it streams.
+    /// A tar archive of what a directory holds, or of one file, sorted. With limits the tree is
+    /// measured before the first byte; special files are left out.
     async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream>;
 }
 

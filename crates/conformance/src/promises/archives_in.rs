@@ -28,7 +28,9 @@ promises! {
     an_archive_that_is_none_leaves_nothing;
     an_archive_that_is_compressed_leaves_nothing;
     an_archive_that_ends_early_leaves_nothing;
+    an_archive_that_ends_behind_a_member_leaves_nothing;
     an_archive_that_breaks_off_leaves_nothing;
+    an_archive_of_which_nothing_good_can_come_is_not_waited_for;
     an_archive_with_a_wrong_checksum_leaves_nothing;
     a_member_that_climbs_out_leaves_nothing;
     a_member_with_an_absolute_name_leaves_nothing;
@@ -193,6 +195,19 @@ async fn an_archive_that_ends_early_leaves_nothing(tree: Tree) {
     let archive = good_start().file("cut", &"x".repeat(2000)).bytes();
     bad(&tree, &archive[..2048]).await;
     bad(&tree, &archive[..1300]).await;
+}
+
+async fn an_archive_that_ends_behind_a_member_leaves_nothing(tree: Tree) {
+    let archive = good_start().file("next", "x").bytes();
+    let behind_the_first = archive.len() - 2 * 1024;
+    bad(&tree, &archive[..behind_the_first]).await;
+}
+
+async fn an_archive_of_which_nothing_good_can_come_is_not_waited_for(tree: Tree) {
+    let archive = good_start().file("../out", "x").bytes();
+    let (body, _) = body::stalling(archive);
+    let outcome = tree.unpack(&at("/to"), body, ArchiveLimits::default()).await;
+    assert_eq!(refused(outcome), ErrorKind::BadArchive);
 }
 
 async fn an_archive_that_breaks_off_leaves_nothing(tree: Tree) {

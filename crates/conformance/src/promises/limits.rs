@@ -40,6 +40,9 @@ promises! {
     an_archive_of_too_many_nodes_leaves_nothing within FIVE_NODES;
     a_replacement_needs_no_further_node within FIVE_NODES;
     a_removed_node_makes_room_for_another within FIVE_NODES;
+    an_archive_may_be_unpacked_again_and_again within FIVE_NODES;
+    a_directory_that_is_there_may_be_made_again_when_the_tree_is_full within FIVE_NODES;
+    a_rename_onto_itself_through_a_link_makes_no_room needs Links within HUNDRED_IN_ALL;
 }
 
 const TOO_LARGE: ErrorKind = ErrorKind::FileTooLarge;
@@ -249,4 +252,24 @@ async fn a_removed_node_makes_room_for_another(tree: Tree) {
     tree.remove(&at("/dir"), Depth::All, If::Always).await.unwrap();
     tree.put("/a/b/file", "x").await;
     assert_eq!(tree.names("/").await, ["a", "empty"]);
+}
+
+async fn an_archive_may_be_unpacked_again_and_again(tree: Tree) {
+    for _ in 0..5 {
+        let archive = Tar::new().directory("dir/").body();
+        tree.unpack(&at("/to"), archive, ArchiveLimits::default()).await.unwrap();
+    }
+}
+
+async fn a_directory_that_is_there_may_be_made_again_when_the_tree_is_full(tree: Tree) {
+    tree.create_dir(&at("/a/b/c/d"), Parents::Create).await.unwrap();
+    tree.create_dir(&at("/a/b/c/d"), Parents::Create).await.unwrap();
+}
+
+async fn a_rename_onto_itself_through_a_link_makes_no_room(tree: Tree) {
+    tree.put("/dir/file", text(90)).await;
+    tree.symlink(&at("/link"), "dir").await.unwrap();
+    tree.rename(&at("/dir/file"), &at("/link/file"), Target::Replace).await.unwrap();
+    assert_eq!(tree.text("/dir/file").await, text(90));
+    assert_eq!(refused(tree.try_put("/more", text(20), replace()).await), FULL);
 }

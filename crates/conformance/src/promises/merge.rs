@@ -14,6 +14,7 @@ promises! {
     a_merging_rename_does_not_replace_a_file_by_a_directory needs Merge;
     a_merging_rename_with_a_conflict_deep_inside_changes_nothing needs Merge;
     a_merging_rename_onto_itself_changes_nothing needs Merge;
+    a_merging_rename_onto_itself_through_a_link_changes_nothing needs Merge, Links;
     a_merging_rename_into_itself_is_an_invalid_argument needs Merge;
     a_merging_copy_joins_two_directories needs Merge;
     a_merging_copy_leaves_the_source needs Merge;
@@ -93,6 +94,14 @@ async fn a_merging_rename_with_a_conflict_deep_inside_changes_nothing(tree: Tree
     let before = tree.picture().await;
     let outcome = tree.rename(&at("/from"), &at("/to"), Target::Merge).await;
     assert_eq!(refused(outcome), ErrorKind::NotADirectory);
+    assert_eq!(tree.picture().await, before);
+}
+
+async fn a_merging_rename_onto_itself_through_a_link_changes_nothing(tree: Tree) {
+    tree.put("/a/dir/sub/file", "x").await;
+    tree.symlink(&at("/link"), "a").await.unwrap();
+    let before = tree.picture().await;
+    tree.rename(&at("/a/dir"), &at("/link/dir"), Target::Merge).await.unwrap();
     assert_eq!(tree.picture().await, before);
 }
 
