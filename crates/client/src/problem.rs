@@ -58,7 +58,9 @@ fn error(status: StatusCode, problem: Problem) -> Error {
 fn split(problem: &Problem) -> (&str, Option<SandboxPath>) {
     let word = problem.r#type.rsplit(':').next().unwrap_or_default();
     let lead = format!("{}: ", word.replace('_', " "));
-    let detail = problem.detail.strip_prefix(&lead).unwrap_or(&problem.detail);
+    // Of a session, the words of the type are the whole message.
+    let lead = if word.starts_with("session_") { "" } else { &lead };
+    let detail = problem.detail.strip_prefix(lead).unwrap_or(&problem.detail);
     // No message holds these three characters, but a path may: the first are the border.
     let border = detail.find(": /");
     let split = border.and_then(|at| detail.split_at_checked(at));
@@ -126,6 +128,16 @@ mod tests {
         assert_eq!(err.message(), "path not found");
         assert_eq!(err.path().unwrap().as_str(), "/home/u/x: /y");
         assert_eq!(hint(&err), Some("list the parent directory"));
+    }
+
+    #[test]
+    fn a_missing_session_is_named_whole() {
+        let err = read(
+            404,
+            r#"{"type":"urn:sandbox-agent:error:session_not_found",
+                "detail":"session not found: no","kind":"session_not_found"}"#,
+        );
+        assert_eq!(err.message(), "session not found: no");
     }
 
     #[test]

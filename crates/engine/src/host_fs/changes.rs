@@ -91,10 +91,7 @@ impl Tree {
             return self.stat(from, Links::Keep);
         }
         refuse_root(from, "the root cannot be moved")?;
-        refuse_inside(from, to, target)?;
-        let source = self.spot(from, Links::Keep, Parents::Require).map_err(|err| err.on(from))?;
-        source.stat().meaning()?.ok_or_else(|| gone().on(from))?;
-        let dest = self.spot(to, Links::Keep, Parents::Create).map_err(|err| err.on(to))?;
+        let (source, dest) = self.trip(from, to, target)?;
         let made = self.take(0, whole(dest.made() as u64))?;
         let guard = self.locks.hold_both(&source, &dest)?;
         self.move_spot(&source, &dest, to, target)?;
@@ -115,10 +112,7 @@ impl Tree {
             return self.stat(from, Links::Keep);
         }
         refuse_root(from, "the root cannot be copied into itself")?;
-        refuse_inside(from, to, target)?;
-        let source = self.spot(from, Links::Keep, Parents::Require).map_err(|err| err.on(from))?;
-        source.stat().meaning()?.ok_or_else(|| gone().on(from))?;
-        let dest = self.spot(to, Links::Keep, Parents::Create).map_err(|err| err.on(to))?;
+        let (source, dest) = self.trip(from, to, target)?;
         if target == Target::New && dest.stat().meaning()?.is_some() {
             return Err(meaning(host::Errno::EXIST.into()).on(to));
         }
@@ -137,6 +131,20 @@ impl Tree {
         let stat = dest.stat().meaning()?.ok_or_else(gone)?;
         dest.keep_parents();
         Ok(entry(to.clone(), &stat))
+    }
+
+    /// The two ends of a move or copy that may be.
+    fn trip(
+        &self,
+        from: &SandboxPath,
+        to: &SandboxPath,
+        target: Target,
+    ) -> Result<(host::Spot, host::Spot)> {
+        refuse_inside(from, to, target)?;
+        let source = self.spot(from, Links::Keep, Parents::Require).map_err(|err| err.on(from))?;
+        source.stat().meaning()?.ok_or_else(|| gone().on(from))?;
+        let dest = self.spot(to, Links::Keep, Parents::Create).map_err(|err| err.on(to))?;
+        Ok((source, dest))
     }
 
     pub(super) fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::Tree;
 use super::budget::whole;
 use super::meaning::{Meaning as _, entry, host_path};
-use super::write::Spool;
+use super::spool::Spool;
 use crate::buffers::Buffer;
 use crate::{
     Create, Entry, ErrorKind, If, Links, OpenFile, OpenOptions, Parents, Result, SandboxPath,

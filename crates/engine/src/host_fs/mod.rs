@@ -3,10 +3,12 @@
 mod budget;
 mod changes;
 mod handle;
+mod insert;
 mod list;
 mod locks;
 mod meaning;
 mod read;
+mod spool;
 mod unpack;
 mod write;
 
