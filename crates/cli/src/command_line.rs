@@ -10,8 +10,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use crate::config::{ServeFlags, ServerFlags, TokenWish, surroundings};
 
 pub(crate) use files::{
-    ConnectionFlags, DEFAULT_ENDPOINT, FilesCommand, FilesFlags, ListFlags, MoveFlags, ReadFlags,
-    RemoveFlags, TransferFlags, TreeFlags, WriteFlags,
+    ConnectionFlags, DEFAULT_ENDPOINT, DownloadFlags, FilesCommand, FilesFlags, ListFlags,
+    MoveFlags, ReadFlags, RemoveFlags, TransferFlags, TreeFlags, WriteFlags,
 };
 
 /// A file system for agent sandboxes that cannot be escaped and loses nothing it acknowledged.
@@ -108,15 +108,17 @@ impl Cli {
     /// What the command line says, and which of it was really given. Ends the process after
     /// `--help` and after a mistake.
     pub(crate) fn read() -> (Self, ArgMatches) {
-        let parsed = Self::definition().try_get_matches().and_then(|matches| {
-            let mut cli = Self::from_arg_matches(&matches)?;
-            cli.early.check(&cli.command)?;
-            if let (Command::Fs(flags), Some((_, given))) = (&mut cli.command, matches.subcommand())
-            {
-                flags.connection.settle(given, cli.early.wish())?;
-            }
-            Ok((cli, matches))
-        });
+        let parsed =
+            without_empty_variables(Self::definition()).try_get_matches().and_then(|matches| {
+                let mut cli = Self::from_arg_matches(&matches)?;
+                cli.early.check(&cli.command)?;
+                if let (Command::Fs(flags), Some((_, given))) =
+                    (&mut cli.command, matches.subcommand())
+                {
+                    flags.connection.settle(given, cli.early.wish())?;
+                }
+                Ok((cli, matches))
+            });
         parsed.unwrap_or_else(|err| naming_the_variable(err).exit())
     }
 }
@@ -159,6 +161,17 @@ fn plain(command: clap::Command) -> clap::Command {
             arg.hide_env_values(true).hide_possible_values(switch)
         })
         .mut_subcommands(plain)
+}
+
+/// The same command; a variable that is set to nothing is as good as unset.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |arg: &clap::Arg| {
+        let name = arg.get_env().and_then(std::ffi::OsStr::to_str);
+        name.is_some_and(|name| surroundings::variable_is(name, ""))
+    };
+    command
+        .mut_args(|arg| if is_empty(&arg) { arg.env(None) } else { arg })
+        .mut_subcommands(without_empty_variables)
 }
 
 /// The same error; where a variable and not a flag is to blame, it says which.

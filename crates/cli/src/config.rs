@@ -83,7 +83,7 @@ impl ServeSettings {
         let in_file =
             TokenWish { token: file.listen.token.clone(), no_token: file.listen.no_token };
         let (given, environment) = by_source(&flags.listen, matches);
-        let access = Access::choose([early, given, environment, in_file])?;
+        let access = Access::choose([given.over(early)?, environment, in_file])?;
         Ok(Self {
             listen: flags.listen.over(file.listen).over(Listen::usual()),
             confine: flags.confine.over(file.confine).over(Confine::usual()),
@@ -120,7 +120,7 @@ impl ServerSettings {
     /// the machine's own tree changes what the command line says.
     pub(crate) fn load(flags: ServerFlags, matches: &ArgMatches, early: TokenWish) -> Result<Self> {
         let (given, environment) = by_source(&flags.listen, matches);
-        let access = Access::choose([early, given, environment])?;
+        let access = Access::choose([given.over(early)?, environment])?;
         Ok(Self { listen: flags.listen.over(Listen::usual()), access })
     }
 }

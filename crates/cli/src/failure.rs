@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use engine::ErrorKind;
 use serde::Serialize;
 
-use crate::render::shown;
+use crate::render::{harmless, shown};
 
 /// An error and the next thing to do.
 #[derive(Debug)]
@@ -80,6 +80,11 @@ pub(crate) fn report(err: &anyhow::Error, style: Style) -> ExitCode {
     if err.is::<NobodyReads>() {
         return ExitCode::SUCCESS;
     }
+    if let Some(misuse) = err.downcast_ref::<clap::Error>() {
+        // A stderr that nobody reads changes nothing about the outcome.
+        misuse.print().ok();
+        return ExitCode::from(2);
+    }
     let hinted = err.downcast_ref::<Hinted>();
     let (cause, hint) = match hinted {
         Some(Hinted { hint, error }) => (error, Some(hint.as_str())),
@@ -87,15 +92,11 @@ pub(crate) fn report(err: &anyhow::Error, style: Style) -> ExitCode {
     };
     let engine = cause.downcast_ref::<engine::Error>();
     let exit_code = exit_code(cause);
-    // The cause behind an engine error is for a server's log; its own words are enough here.
-    let message = match engine {
-        Some(engine) => engine.to_string(),
-        None => format!("{cause:#}"),
-    };
+    let message = message(cause);
     match style {
         Style::Words => {
             eprintln!("error: {}", shown(&message));
-            hint.into_iter().for_each(|hint| eprintln!("hint: {}", shown(hint)));
+            hint.into_iter().for_each(|hint| eprintln!("hint: {}", harmless(hint)));
         }
         Style::Json => {
             let kind = engine.map(|err| err.kind().word());
@@ -105,6 +106,19 @@ pub(crate) fn report(err: &anyhow::Error, style: Style) -> ExitCode {
         }
     }
     exit_code.into()
+}
+
+/// What went wrong, from the outermost context inwards. The cause behind an engine error is for a
+/// server's log; its own words are enough here.
+fn message(err: &anyhow::Error) -> String {
+    let mut words = Vec::new();
+    for cause in err.chain() {
+        words.push(cause.to_string());
+        if cause.is::<engine::Error>() {
+            break;
+        }
+    }
+    words.join(": ")
 }
 
 fn exit_code(err: &anyhow::Error) -> u8 {
@@ -127,10 +141,9 @@ fn code_of(kind: ErrorKind) -> u8 {
         ErrorKind::AlreadyExists
         | ErrorKind::DirectoryNotEmpty
         | ErrorKind::PreconditionFailed
-        | ErrorKind::Busy
         | ErrorKind::Locked
         | ErrorKind::SessionExists => 5,
-        ErrorKind::Unavailable => 6,
+        ErrorKind::Unavailable | ErrorKind::Busy => 6,
         ErrorKind::NotADirectory
         | ErrorKind::IsADirectory
         | ErrorKind::NotAFile

@@ -7,6 +7,7 @@ mod hint;
 mod list;
 mod local_archive;
 mod outline;
+mod outward_links;
 mod progress;
 mod read;
 mod tree;
@@ -55,9 +56,7 @@ async fn carry_out(command: &FilesCommand, tree: &Tree, out: &mut Output) -> Res
         FilesCommand::Copy(flags) => change::copy(flags, tree, out).await,
         FilesCommand::Stat { path } => list::stat(path, tree, out).await,
         FilesCommand::Upload(flags) => upload::run(flags, tree, out).await,
-        FilesCommand::Download { path, local } => {
-            download::run(path, local.as_deref(), tree, out).await
-        }
+        FilesCommand::Download(flags) => download::run(flags, tree, out).await,
         FilesCommand::Tree(flags) => outline::run(flags, tree, out).await,
     }
 }

@@ -6,4 +6,4 @@ mod readable;
 
 pub(crate) use entries::{EntryJson, EntryRows};
 pub(crate) use output::Output;
-pub(crate) use readable::{counted, quoted, shown, size, time};
+pub(crate) use readable::{counted, harmless, quoted, shown, size, time};

@@ -20,6 +20,7 @@ use crate::config::{
 use crate::failure::OrHint as _;
 use crate::{local, staging};
 
+use log::Log;
 use welcome::Welcome;
 
 /// Clients that may wait to be accepted, if the system allows as many.
@@ -40,7 +41,7 @@ struct Launch {
 /// Serves one directory until a signal comes.
 pub(crate) fn serve(settings: ServeSettings) -> Result<()> {
     let ServeSettings { listen, confine, access, file, .. } = settings;
-    log::start(&listen)?;
+    let mut log = Log::start(&listen)?;
     let addresses = addresses(&listen)?;
     if access == Access::Open {
         insist_on_loopback(&addresses, listen.host())?;
@@ -60,7 +61,9 @@ pub(crate) fn serve(settings: ServeSettings) -> Result<()> {
     } else {
         wall::build([&root].into_iter().chain(&staging));
     }
+    log.flow()?;
     let files = open(&root, &confine, staging)?;
+    files.tend().context("the directory cannot be tended")?;
     let launch = Launch {
         welcome: Welcome::directory(&listener, &access, &root, made)?,
         access,
@@ -71,13 +74,13 @@ pub(crate) fn serve(settings: ServeSettings) -> Result<()> {
         sandbox: sandbox(files, prefix, home)?,
         listen,
     };
-    start(launch, threads)
+    start(launch, threads, &log)
 }
 
 /// Serves the whole machine until a signal comes.
 pub(crate) fn server(settings: ServerSettings) -> Result<()> {
     let ServerSettings { listen, access } = settings;
-    log::start(&listen)?;
+    let mut log = Log::start(&listen)?;
     let addresses = addresses(&listen)?;
     if access == Access::Open && !addresses.iter().all(|address| address.ip().is_loopback()) {
         tracing::warn!(
@@ -94,11 +97,13 @@ pub(crate) fn server(settings: ServerSettings) -> Result<()> {
     };
     let listener = listen_on(&addresses)?;
     let threads = harden();
+    log.flow()?;
     tracing::info!(
         "the whole machine is the sandbox; `sandkeep serve DIR` confines clients to DIR"
     );
     let files =
         HostFs::open(root, options).context("the files of this machine cannot be served")?;
+    files.tend().context("the files of this machine cannot be tended")?;
     let launch = Launch {
         welcome: Welcome::machine(&listener, &access)?,
         access,
@@ -109,7 +114,7 @@ pub(crate) fn server(settings: ServerSettings) -> Result<()> {
         sandbox: sandbox(files, SandboxPath::root(), place::home(root))?,
         listen,
     };
-    start(launch, threads)
+    start(launch, threads, &log)
 }
 
 /// Sets the limits of the process. How many threads it should have, which is asked here because
@@ -135,17 +140,17 @@ fn open(root: &Path, confine: &Confine, staging: Option<PathBuf>) -> Result<Host
     Ok(files)
 }
 
-fn start(launch: Launch, threads: usize) -> Result<()> {
+fn start(launch: Launch, threads: usize, log: &Log) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .enable_all()
         .build()
         .context("the threads of the server cannot be started")?;
-    runtime.block_on(run(launch))
+    runtime.block_on(run(launch, log))
 }
 
-async fn run(launch: Launch) -> Result<()> {
-    let stop = stop::on_signal()?;
+async fn run(launch: Launch, log: &Log) -> Result<()> {
+    let stop = stop::on_signal(log.last_words())?;
     let options = options(&launch)?;
     let app = server::App::new(launch.sandbox, options).context("the server cannot be set up")?;
     launch.listener.set_nonblocking(true).context("the port cannot be used")?;

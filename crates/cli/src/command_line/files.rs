@@ -25,7 +25,7 @@ Exit codes:
   3  not found
   4  refused: permission, role, token, or a path that leads out of the sandbox
   5  conflict: something exists, is not empty, is locked, or is not in the expected version
-  6  the server cannot be reached
+  6  the server cannot be reached, or is too busy: try again
 
 Examples:
   sandkeep fs list
@@ -80,10 +80,11 @@ impl ConnectionFlags {
     /// two trees at once.
     pub(super) fn settle(&mut self, given: &ArgMatches, early: TokenWish) -> Result<(), Error> {
         let is_flag = |name| given.value_source(name) == Some(ValueSource::CommandLine);
-        if !is_flag("token") && (early.token.is_some() || early.no_token == Some(true)) {
-            self.token = early.token;
+        let late = self.token.clone().filter(|_| is_flag("token"));
+        let wish = TokenWish { token: late, no_token: None }.over(early)?;
+        if wish.token.is_some() || wish.no_token == Some(true) {
+            self.token = wish.token;
         }
-        // A variable that is set to nothing is as good as unset.
         self.token = self.token.take().filter(|token| !token.is_empty());
         let on_server = ["endpoint", "session_id"].into_iter().find(|name| is_flag(name));
         match (&self.dir, on_server) {
@@ -186,8 +187,8 @@ pub(crate) enum FilesCommand {
 
     /// Send local files and directories into a directory
     ///
-    /// Each arrives under its own name. Directories travel as one stream and appear only when it
-    /// arrived whole.
+    /// Each arrives under its own name, with its permissions. All travel as one stream and appear
+    /// only when it arrived whole.
     #[command(after_help = "Examples:\n  \
         sandkeep fs upload ./report.pdf /workspace\n  \
         sandkeep fs upload ./src ./Cargo.toml .")]
@@ -196,17 +197,13 @@ pub(crate) enum FilesCommand {
     /// Fetch a file or directory
     ///
     /// A LOCAL that is a directory receives it under its own name; otherwise LOCAL is its new name.
-    /// Files that are there already are replaced.
+    /// Files that are there already are replaced. Symbolic links that lead out of the directory are
+    /// left out, and named on stderr.
     #[command(after_help = "Examples:\n  \
         sandkeep fs download report.pdf\n  \
         sandkeep fs download build ./out\n  \
         sandkeep fs download app.log - | tail")]
-    Download {
-        /// The file or directory
-        path: String,
-        /// Where to put it; `-` writes a file to stdout [default: its own name, here]
-        local: Option<PathBuf>,
-    },
+    Download(DownloadFlags),
 
     /// Show a directory and everything beneath it
     #[command(after_help = "Examples:\n  \
@@ -296,6 +293,18 @@ pub(crate) struct TransferFlags {
     /// Directory that receives them; it is made when missing
     #[arg(required = true, value_name = "REMOTE_DIR")]
     pub(crate) remote: String,
+}
+
+/// Flags of `download`.
+#[derive(Args, Debug)]
+pub(crate) struct DownloadFlags {
+    /// The file or directory
+    pub(crate) path: String,
+    /// Where to put it; `-` writes a file to stdout [default: its own name, here]
+    pub(crate) local: Option<PathBuf>,
+    /// Fetch nothing when a symbolic link leads out of the directory
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 /// Flags of `tree`.

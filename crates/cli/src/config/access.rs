@@ -1,6 +1,7 @@
 //! Who may call: one token, a made one, or anybody.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::error::{Error, ErrorKind};
 
 /// What guards a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,19 @@ pub(crate) struct TokenWish {
     pub(crate) no_token: Option<bool>,
 }
 
+impl TokenWish {
+    /// This wish, and `lower` where this one says nothing. What is said twice in one place
+    /// contradicts itself no less for standing apart: `-n serve --token t` is refused.
+    pub(crate) fn over(self, lower: Self) -> Result<Self, Error> {
+        let merged =
+            Self { token: self.token.or(lower.token), no_token: self.no_token.or(lower.no_token) };
+        match merged {
+            Self { token: Some(_), no_token: Some(true) } => Err(contradiction()),
+            merged => Ok(merged),
+        }
+    }
+}
+
 impl Access {
     /// What the sources ask for, the strongest first. The first that speaks decides, so that
     /// `--no-token` beats a token in the environment.
@@ -30,7 +44,7 @@ impl Access {
         for TokenWish { token, no_token } in sources {
             let open = no_token == Some(true) && open_allowed;
             match token {
-                Some(_) if open => bail!("--token and --no-token contradict each other"),
+                Some(_) if open => return Err(contradiction().into()),
                 Some(token) => return Ok(Self::Given(checked(token)?)),
                 None if open => return Ok(Self::Open),
                 None => open_allowed &= no_token != Some(false),
@@ -46,6 +60,10 @@ impl Access {
             Self::Open => None,
         }
     }
+}
+
+fn contradiction() -> Error {
+    Error::raw(ErrorKind::ArgumentConflict, "--token and --no-token contradict each other\n")
 }
 
 fn checked(token: String) -> Result<String> {
@@ -97,6 +115,19 @@ mod tests {
     #[test]
     fn one_source_cannot_ask_for_both() {
         assert!(Access::choose([wish(Some("t"), Some(true))]).is_err());
+    }
+
+    #[test]
+    fn the_later_of_two_tokens_wins() {
+        let merged = wish(Some("late"), None).over(wish(Some("early"), None)).unwrap();
+        assert_eq!(Access::choose([merged]).unwrap(), Access::Given("late".into()));
+    }
+
+    #[test]
+    fn a_token_before_the_word_and_none_behind_it_contradict_each_other() {
+        assert!(wish(None, Some(true)).over(wish(Some("early"), None)).is_err());
+        assert!(wish(Some("late"), None).over(wish(None, Some(true))).is_err());
+        assert!(wish(Some("late"), Some(false)).over(wish(None, Some(true))).is_ok());
     }
 
     #[test]

@@ -56,6 +56,7 @@ impl ConfigFile {
         let place = || format!("in the configuration file {}", path.display());
         let table: toml::Table = parse(text).with_context(place)?;
         refuse_unknown(&table).with_context(place)?;
+        refuse_wrong_token(&table).with_context(place)?;
         let listen: Listen = parse(text).with_context(place)?;
         let confine: Confine = parse(text).with_context(place)?;
         // Paths in a file mean the same whichever directory the server is started in.
@@ -90,6 +91,14 @@ fn refuse_unknown(table: &toml::Table) -> Result<()> {
     match known.iter().filter(near).max_by_key(closeness) {
         Some(near) => bail!("unknown key `{unknown}`; did you mean `{near}`?"),
         None => bail!("unknown key `{unknown}`; the keys are {}", known.join(", ")),
+    }
+}
+
+/// The parser's own words for a wrong type repeat the value, which is a secret here.
+fn refuse_wrong_token(table: &toml::Table) -> Result<()> {
+    match table.get("token") {
+        Some(toml::Value::String(_)) | None => Ok(()),
+        Some(_) => bail!("the value of `token` is not a text in quotes"),
     }
 }
 
@@ -129,6 +138,15 @@ mod tests {
     fn a_wrong_value_is_refused_with_its_line() {
         let refusal = refusal("host = \"x\"\nport = \"many\"");
         assert!(refusal.contains("line 2"), "{refusal}");
+    }
+
+    #[test]
+    fn a_token_of_the_wrong_type_is_refused_without_its_value() {
+        for value in ["12345", "[\"12345\"]", "12345 trailing", "'12345"] {
+            let refusal = refusal(&format!("token = {value}"));
+            assert!(!refusal.contains("12345"), "{refusal}");
+        }
+        assert!(refusal("token = 12345").contains("`token` is not a text in quotes"));
     }
 
     #[test]

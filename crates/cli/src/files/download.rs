@@ -15,28 +15,26 @@ use engine::{
 use futures::StreamExt as _;
 use serde_json::json;
 
+use crate::command_line::DownloadFlags;
 use crate::local;
 use crate::render::{Output, counted, shown, size};
 
+use super::outward_links::{self, LeftOut};
 use super::progress::Progress;
 use super::read;
 use super::tree::{Tree, directory};
 
 /// Fetches a file or directory.
-pub(super) async fn run(
-    raw: &str,
-    local: Option<&Path>,
-    tree: &Tree,
-    out: &mut Output,
-) -> Result<()> {
-    let path = tree.locate(raw)?;
+pub(super) async fn run(flags: &DownloadFlags, tree: &Tree, out: &mut Output) -> Result<()> {
+    let path = tree.locate(&flags.path)?;
+    let local = flags.local.as_deref();
     let entry = tree.files.stat(&path, Links::Follow).await.map_err(|err| err.on(&path))?;
     let to_stdout = local == Some(Path::new("-"));
     match entry.kind {
         EntryKind::Directory if to_stdout => {
             bail!("{} is a directory, which stdout cannot hold", shown(path.as_str()))
         }
-        EntryKind::Directory => fetch_directory(&path, local, tree, out).await,
+        EntryKind::Directory => fetch_directory(&path, flags, tree, out).await,
         EntryKind::File | EntryKind::Symlink | EntryKind::Special => {
             let content = tree.files.read(&path, Span::Whole).await.map_err(|err| err.on(&path))?;
             if to_stdout {
@@ -68,26 +66,48 @@ async fn fetch_file(
     };
     let body = Progress::new(Some(length)).watch(content.body);
     let written = place.write(&SandboxPath::root().join(name)?, body, options).await?;
-    say(path, &target, written.bytes, 1, out)
+    let bytes = written.bytes;
+    say(&Fetched { path, local: &target, bytes, entries: 1, skipped_links: 0 }, out)
 }
 
 async fn fetch_directory(
     path: &SandboxPath,
-    local: Option<&Path>,
+    flags: &DownloadFlags,
     tree: &Tree,
     out: &mut Output,
 ) -> Result<()> {
-    let target = target(path, local)?;
+    let target = target(path, flags.local.as_deref())?;
     let archive =
         tree.files.pack(path, ArchiveLimits::default()).await.map_err(|err| err.on(path))?;
     let (archive, bytes) = measured(Progress::new(None).watch(archive));
+    let (archive, filter) = match flags.strict {
+        true => (archive, Arc::default()),
+        false => outward_links::leave_out(archive),
+    };
     let new = local::make_dir(&target)?;
     let root = SandboxPath::root();
     let unpacked = directory(&target)?.unpack(&root, archive, ArchiveLimits::default()).await;
     if unpacked.is_err() && new {
         local::remove_empty_dir(&target);
     }
-    say(path, &target, bytes.load(Ordering::Relaxed), unpacked?.entries, out)
+    let entries = unpacked?.entries;
+    let left_out = outward_links::left_out(&filter);
+    warn(path, &left_out);
+    let bytes = bytes.load(Ordering::Relaxed);
+    say(&Fetched { path, local: &target, bytes, entries, skipped_links: left_out.count }, out)
+}
+
+/// Names the links that did not come along.
+#[expect(clippy::print_stderr, reason = "a warning for people goes beside the data")]
+fn warn(path: &SandboxPath, left_out: &LeftOut) {
+    for name in &left_out.names {
+        let link = format!("{}/{name}", path.as_str().trim_end_matches('/'));
+        eprintln!("warning: left out a symbolic link that leads out: {}", shown(&link));
+    }
+    let more = left_out.count - left_out.names.len() as u64;
+    if more > 0 {
+        eprintln!("warning: left out {} more", counted(more, "symbolic link"));
+    }
 }
 
 /// Where on this machine it goes, without links.
@@ -119,14 +139,25 @@ fn measured(body: ByteStream) -> (ByteStream, Arc<AtomicU64>) {
     (body.boxed(), count)
 }
 
-fn say(path: &SandboxPath, local: &Path, bytes: u64, entries: u64, out: &mut Output) -> Result<()> {
+/// What came.
+struct Fetched<'a> {
+    path: &'a SandboxPath,
+    local: &'a Path,
+    bytes: u64,
+    entries: u64,
+    skipped_links: u64,
+}
+
+fn say(fetched: &Fetched<'_>, out: &mut Output) -> Result<()> {
+    let Fetched { path, local, bytes, entries, skipped_links } = fetched;
     let place = shown(&local.display().to_string());
-    let remark = format!("fetched {}, {}, to {place}", counted(entries, "entry"), size(bytes));
+    let remark = format!("fetched {}, {}, to {place}", counted(*entries, "entry"), size(*bytes));
     let value = json!({
         "path": path.as_str(),
         "local": local.display().to_string(),
         "entries": entries,
         "bytes": bytes,
+        "skippedLinks": skipped_links,
     });
     out.done(&remark, &value)
 }

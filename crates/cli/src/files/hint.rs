@@ -71,8 +71,17 @@ pub(super) fn next(
         | ErrorKind::BrokenBody
         | ErrorKind::Unsupported
         | ErrorKind::SessionExists
-        | ErrorKind::Io => client::hint(err).map(str::to_owned),
+        | ErrorKind::Io => advice(err, command),
     }
+}
+
+/// What the server advises, where the command itself has no better idea.
+fn advice(err: &engine::Error, command: &FilesCommand) -> Option<String> {
+    let strict = matches!(command, FilesCommand::Download(flags) if flags.strict);
+    if strict && err.kind() == ErrorKind::BadArchive {
+        return Some("leave out --strict to fetch everything else".into());
+    }
+    client::hint(err).map(str::to_owned)
 }
 
 /// The beginning of a command on the same tree.

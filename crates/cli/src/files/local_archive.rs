@@ -34,7 +34,8 @@ impl LocalArchive {
         let mut roots = Vec::new();
         for given in locals {
             let path = local::canonical(given)?;
-            let Some(name) = path.file_name() else {
+            // A link arrives under its own name with what it leads to; `.` under its real name.
+            let Some(name) = given.file_name().or_else(|| path.file_name()) else {
                 bail!("{} has no name of its own to arrive under", given.display());
             };
             ensure!(
@@ -42,20 +43,14 @@ impl LocalArchive {
                 "two of these are called {}, and one would replace the other",
                 name.display()
             );
-            roots.push((path.clone(), name.to_owned()));
+            let name = name.to_owned();
+            roots.push((path, name));
         }
         let mut bytes = 0;
         for (path, _) in &roots {
             bytes += measure(path)?;
         }
         Ok(Self { roots, bytes })
-    }
-
-    /// The one regular file, if that is all there is and its name is text.
-    pub(super) fn single_file(&self) -> Option<(&Path, &str)> {
-        let [(path, name)] = self.roots.as_slice() else { return None };
-        let is_file = local::look(path).ok()??.is_file();
-        Some((path.as_path(), name.to_str()?)).filter(|_| is_file)
     }
 
     /// The archive, and the thread that builds it.

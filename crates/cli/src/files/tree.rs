@@ -23,10 +23,10 @@ impl Tree {
     /// The tree that the flags mean.
     pub(super) async fn open(flags: &ConnectionFlags) -> Result<Self> {
         if let Some(dir) = &flags.dir {
-            let dir = local::canonical(dir).or_hint(|| {
+            let files = local::canonical(dir).and_then(|dir| directory(&dir)).or_hint(|| {
                 "name a directory that exists; `sandkeep serve DIR` makes one".into()
             })?;
-            return Ok(Self { files: Arc::new(directory(&dir)?), base: SandboxPath::root() });
+            return Ok(Self { files: Arc::new(files), base: SandboxPath::root() });
         }
         let remote = Remote::connect(&flags.endpoint, flags.token.as_deref())?;
         let base = remote.working_directory(flags.session_id.as_deref()).await?;

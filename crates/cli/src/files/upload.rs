@@ -1,7 +1,7 @@
 //! `upload`: local files and directories into a directory.
 
 use anyhow::{Result, anyhow};
-use engine::{ArchiveLimits, SandboxPath};
+use engine::{ArchiveLimits, SandboxPath, Unpacked};
 use serde_json::json;
 
 use crate::command_line::TransferFlags;
@@ -10,20 +10,13 @@ use crate::render::{Output, counted, shown, size};
 use super::local_archive::LocalArchive;
 use super::progress::Progress;
 use super::tree::Tree;
-use super::write;
 
 /// Sends local files and directories; each arrives under its own name.
 pub(super) async fn run(flags: &TransferFlags, tree: &Tree, out: &mut Output) -> Result<()> {
     let dir = tree.locate(&flags.remote)?;
     let archive = LocalArchive::survey(&flags.locals)?;
     let bytes = archive.bytes;
-    let sent = match archive.single_file() {
-        Some((local, name)) => {
-            let written = write::replace(local, &dir.join(name)?, tree).await?;
-            Sent { paths: vec![written.entry.path], entries: 1 }
-        }
-        None => unpack(archive, &dir, tree).await?,
-    };
+    let sent = unpack(archive, &dir, tree).await?;
     let remark = format!(
         "sent {}, {}, to {}",
         counted(sent.entries, "entry"),
@@ -40,19 +33,13 @@ pub(super) async fn run(flags: &TransferFlags, tree: &Tree, out: &mut Output) ->
     out.done(&remark, &value)
 }
 
-struct Sent {
-    /// The first of them.
-    paths: Vec<SandboxPath>,
-    entries: u64,
-}
-
-async fn unpack(archive: LocalArchive, dir: &SandboxPath, tree: &Tree) -> Result<Sent> {
+async fn unpack(archive: LocalArchive, dir: &SandboxPath, tree: &Tree) -> Result<Unpacked> {
     let progress = Progress::new(Some(archive.bytes));
     let (body, thread) = archive.stream();
     let outcome = tree.files.unpack(dir, progress.watch(body), ArchiveLimits::default()).await;
     let built = thread.join().map_err(|_| anyhow!("the local files cannot be read"))?;
     match (outcome, built) {
-        (Ok(unpacked), _) => Ok(Sent { paths: unpacked.paths, entries: unpacked.entries }),
+        (Ok(unpacked), _) => Ok(unpacked),
         // A file that could not be read is the reason why the other side was left with half.
         (Err(_), Err(err)) if err.kind() != std::io::ErrorKind::BrokenPipe => Err(err.into()),
         (Err(err), _) => Err(err.on(dir).into()),

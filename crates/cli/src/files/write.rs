@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use engine::{ByteStream, If, Parents, SandboxPath, Version, WriteMode, WriteOptions, Written};
+use engine::{ByteStream, If, Parents, Version, WriteMode, WriteOptions, Written};
 use serde_json::json;
 
 use crate::command_line::WriteFlags;
@@ -38,19 +38,6 @@ pub(super) async fn run(flags: &WriteFlags, tree: &Tree, out: &mut Output) -> Re
     let body = Progress::new(source.length).watch(source.body);
     let written = tree.files.write(&path, body, options).await.map_err(|err| err.on(&path))?;
     say(&written, out)
-}
-
-/// Replaces `path` by a local file.
-pub(super) async fn replace(local: &Path, path: &SandboxPath, tree: &Tree) -> Result<Written> {
-    let source = Source::open(local)?;
-    let options = WriteOptions {
-        mode: WriteMode::Replace,
-        parents: Parents::Create,
-        expected: If::Always,
-        length: source.length,
-    };
-    let body = Progress::new(source.length).watch(source.body);
-    Ok(tree.files.write(path, body, options).await.map_err(|err| err.on(path))?)
 }
 
 fn say(written: &Written, out: &mut Output) -> Result<()> {

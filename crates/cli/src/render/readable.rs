@@ -8,12 +8,16 @@ use jiff::Timestamp;
 /// A text that is safe on a terminal: letters that move the cursor, hide or reorder others are
 /// escaped, and so is the backslash, so that no two names look alike.
 pub(crate) fn shown(text: &str) -> String {
+    harmless(&text.replace('\\', "\\\\"))
+}
+
+/// The same, with backslashes as they are, for words to be typed again.
+pub(crate) fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match (letter, broken_byte(letter)) {
             // Writing to a String cannot fail.
             (_, Some(byte)) => drop(write!(safe, "\\x{byte:02x}")),
-            ('\\', _) => safe.push_str("\\\\"),
             ('\n', _) => safe.push_str("\\n"),
             ('\t', _) => safe.push_str("\\t"),
             ('\r', _) => safe.push_str("\\r"),

@@ -1,23 +1,71 @@
 //! Log lines on stderr.
 
+mod lines;
+
+use std::sync::Arc;
+
 use anyhow::{Context as _, Result};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Listen, LogFormat};
 use crate::failure::OrHint as _;
 
-/// Starts the log. Colours are for terminals, unless `NO_COLOR` is set.
-pub(super) fn start(listen: &Listen) -> Result<()> {
-    let filter = listen.log.as_deref().unwrap_or("info");
-    let filter = EnvFilter::try_new(filter)
-        .with_context(|| format!("--log {filter:?} is no filter"))
-        .or_hint(|| "try info, debug, or info,sandkeep_server=debug".into())?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match listen.log_format {
-        Some(LogFormat::Json) => log.json().flatten_event(true).init(),
-        Some(LogFormat::Text) | None => log.with_ansi(coloured()).init(),
+use lines::{LineWriter, Lines};
+
+/// The log of the process. What is still to be written is written when it is dropped.
+pub(super) struct Log {
+    lines: Arc<Lines>,
+    flowing: bool,
+}
+
+impl Log {
+    /// Starts the log. Colours are for terminals, unless `NO_COLOR` is set. Lines wait until
+    /// [`Self::flow`], since a thread that is started before the wall would stand outside it.
+    pub(super) fn start(listen: &Listen) -> Result<Self> {
+        let filter = listen.log.as_deref().unwrap_or("info");
+        let filter = EnvFilter::try_new(filter)
+            .with_context(|| format!("--log {filter:?} is no filter"))
+            .or_hint(|| "try info, debug, or info,sandkeep_server=debug".into())?;
+        let format = listen.log_format.unwrap_or(LogFormat::Text);
+        let lines = Arc::new(Lines::new(format));
+        let writer = {
+            let lines = Arc::clone(&lines);
+            move || LineWriter(Arc::clone(&lines))
+        };
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(writer)
+            // The subscriber's own complaints would go to stderr past the queue, and panic there.
+            .log_internal_errors(false);
+        match format {
+            LogFormat::Json => log.json().flatten_event(true).init(),
+            LogFormat::Text => log.with_ansi(coloured()).init(),
+        }
+        Ok(Self { lines, flowing: false })
     }
-    Ok(())
+
+    /// Writes the lines, on a thread of its own, from now on.
+    pub(super) fn flow(&mut self) -> Result<()> {
+        self.lines.flow().context("the thread of the log cannot be started")?;
+        self.flowing = true;
+        Ok(())
+    }
+
+    /// What to do before the process ends without dropping the log.
+    pub(super) fn last_words(&self) -> impl FnOnce() + Send + 'static {
+        let lines = Arc::clone(&self.lines);
+        move || lines.wait()
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        if self.flowing {
+            self.lines.wait();
+        } else if !self.lines.is_empty() {
+            self.lines.write_next();
+        }
+    }
 }
 
 fn coloured() -> bool {

@@ -5,8 +5,11 @@ use std::future::Future;
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A future that ends at the first signal. From then on, a second signal ends the process.
-pub(super) fn on_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
+/// A future that ends at the first signal. From then on, a second signal ends the process, after
+/// `last_words`.
+pub(super) fn on_signal(
+    last_words: impl FnOnce() + Send + 'static,
+) -> Result<impl Future<Output = ()> + Send + 'static> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     Ok(async move {
@@ -14,6 +17,7 @@ pub(super) fn on_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
         tracing::info!("stopping: open requests may end; a second signal stops at once");
         tokio::spawn(async move {
             let number = first(&mut interrupt, &mut terminate).await;
+            last_words();
             // What a shell reports for a process that the signal itself had ended.
             std::process::exit(128 + number);
         });

@@ -28,6 +28,7 @@ enum Scope {
 #[derive(Serialize)]
 struct StartLine<'a> {
     url: String,
+    /// The token, if nobody but us knows it yet.
     token: Option<&'a str>,
     root: String,
     pid: u32,
@@ -71,7 +72,11 @@ impl Welcome {
             Scope::Directory { root, .. } => root.display().to_string(),
             Scope::Machine => "/".into(),
         };
-        let token = self.access.token();
+        // A token that the operator gave is a secret that logs of stdout need not know.
+        let token = match &self.access {
+            Access::Made(token) => Some(token.as_str()),
+            Access::Given(_) | Access::Open => None,
+        };
         let line = StartLine { url: self.url(), token, root, pid: std::process::id() };
         serde_json::to_string(&line).map(|line| line + "\n").unwrap_or_default()
     }

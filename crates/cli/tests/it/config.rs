@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::site::Site;
+use crate::site::{Server, Site};
 
 /// What `serve --print-config` says.
 fn settings(command: &mut Command, flags: &[&str]) -> String {
@@ -194,7 +194,7 @@ fn a_file_inside_the_served_directory_is_not_obeyed_unless_it_is_named() {
     assert!(said.contains("hint: move it away, or name it if you mean it: --config sandkeep.toml"));
     let mut command = site.sandkeep();
     command.current_dir(site.path("sandbox")).args(["serve", ".", "--config", "sandkeep.toml"]);
-    crate::site::Server::start(command).stop();
+    Server::start(command).stop();
 }
 
 #[test]
@@ -204,6 +204,66 @@ fn a_token_and_no_token_contradict_each_other_in_one_place_only() {
     assert!(said.contains("--token and --no-token contradict each other"), "{said}");
     let mut command = site.sandkeep();
     command.args(["serve", "--no-token", "--port", "0", "--json"]).env("SANDKEEP_TOKEN", "t");
-    let server = crate::site::Server::start(command);
+    let server = Server::start(command);
     assert!(server.started["token"].is_null());
+}
+
+/// What a request without a token is answered.
+fn anonymous(server: &Server) -> String {
+    let mut curl = Command::new("curl");
+    curl.args(["-sS", "-o", "/dev/null", "-w", "%{http_code}"]);
+    let output = curl.arg(format!("{}/v1/health", server.url())).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn no_token_before_the_word_does_not_silence_a_token_behind_it() {
+    for words in [
+        ["-n", "serve", "--token", "late"].as_slice(),
+        &["-t", "early", "serve", "--no-token"],
+        &["-n", "server", "--token", "late"],
+        &["-t", "early", "server", "--no-token"],
+        &["-n", "fs", "--token", "late", "list"],
+    ] {
+        let output = Site::new().sandkeep().args(words).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("--token and --no-token contradict each other"), "{said}");
+    }
+}
+
+#[test]
+fn a_token_behind_the_word_beats_one_before_it() {
+    for word in ["serve", "server"] {
+        let site = Site::new();
+        let mut command = site.sandkeep();
+        command.args(["-t", "early", word, "--token", "late", "--port", "0", "--json"]);
+        let server = Server::start(command);
+        let reach = ["fs", "-e", server.url(), "list", "--token"];
+        site.run(&[&reach[..], &["late"]].concat()).success();
+        site.run(&[&reach[..], &["early"]].concat()).code(4);
+    }
+}
+
+#[test]
+fn an_empty_variable_is_as_good_as_unset() {
+    let site = Site::new();
+    let mut command = site.sandkeep();
+    command.env("SANDKEEP_TOKEN", "").env("SANDKEEP_NO_TOKEN", "").env("SANDKEEP_HOST", "");
+    command.args(["serve", "--port", "0", "--json"]);
+    let server = Server::start(command);
+    assert_eq!(server.started["token"].as_str().unwrap().len(), 64);
+    assert_eq!(anonymous(&server), "401");
+    fs::write(site.path("work/sandkeep.toml"), "token = \"t\"\n").unwrap();
+    let said = settings(site.sandkeep().env("SANDKEEP_TOKEN", ""), &[]);
+    assert!(said.contains("# token is hidden  # file\n"), "{said}");
+}
+
+#[test]
+fn a_token_of_the_wrong_type_is_not_repeated() {
+    let site = Site::new();
+    fs::write(site.path("work/sandkeep.toml"), "token = 1234567\n").unwrap();
+    let said = refusal(site.sandkeep().arg("serve"));
+    assert!(said.contains("the value of `token` is not a text in quotes"), "{said}");
+    assert!(!said.contains("1234567"), "{said}");
 }

@@ -1,6 +1,9 @@
 //! How the file commands find their server or directory.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::thread;
 
 use serde_json::Value;
 
@@ -95,6 +98,34 @@ fn a_directory_that_is_not_there_is_not_made() {
     let site = Site::new();
     site.run(&["fs", "--dir", "nowhere", "list"]).code(3);
     assert!(!site.path("work/nowhere").exists());
+}
+
+#[test]
+fn a_file_that_is_given_as_the_directory_is_named() {
+    let site = Site::new();
+    fs::write(site.path("work/plain"), "").unwrap();
+    let assert = site.run(&["fs", "--dir", "plain", "list"]).code(1);
+    let said = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("work/plain cannot be used: path is not a directory"), "{said}");
+    assert!(said.contains("hint: name a directory that exists"), "{said}");
+}
+
+#[test]
+fn a_server_with_too_many_connections_ends_with_6_like_one_that_is_not_there() {
+    let full = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", full.local_addr().unwrap());
+    let refusing = thread::spawn(move || {
+        let (mut client, _) = full.accept().unwrap();
+        let mut head = [0; 4096];
+        assert!(client.read(&mut head).unwrap() > 0);
+        let body = r#"{"status":503,"detail":"too many connections","kind":"busy"}"#;
+        let length = body.len();
+        write!(client, "HTTP/1.1 503 Busy\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+    });
+    let assert = Site::new().run(&["fs", "-e", &url, "list"]).code(6);
+    refusing.join().unwrap();
+    let said = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("too many connections") && said.contains("hint: try again"), "{said}");
 }
 
 #[test]

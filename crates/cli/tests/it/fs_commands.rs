@@ -42,6 +42,7 @@ both_ways! {
     hostile_names_never_reach_the_terminal_raw
     a_reader_that_goes_away_ends_it_quietly
     output_on_a_pipe_has_no_colours
+    a_hint_quotes_a_path_so_that_a_shell_reads_it_back
 }
 
 fn list_shows_sizes_times_and_names_sorted(reach: &Reach) {
@@ -330,6 +331,11 @@ fn output_on_a_pipe_has_no_colours(reach: &Reach) {
     reach.put("dir/f", "");
     assert!(!reach.said(&["list"]).contains('\u{1b}'));
     assert!(!reach.fails(&["read", "gone"]).1.contains('\u{1b}'));
+}
+
+fn a_hint_quotes_a_path_so_that_a_shell_reads_it_back(reach: &Reach) {
+    let (_, said) = reach.fails(&["read", "it's/x"]);
+    assert!(said.trim_end().ends_with(r"list '/it'\''s'"), "{said}");
 }
 
 #[test]

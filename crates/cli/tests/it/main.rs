@@ -13,6 +13,7 @@
 mod config;
 mod connection;
 mod fs_commands;
+mod log;
 mod reach;
 mod reference;
 mod serve;

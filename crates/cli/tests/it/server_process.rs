@@ -7,6 +7,8 @@ use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -76,6 +78,31 @@ impl ServerProcess {
         let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
         let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
         kib.div_ceil(1024)
+    }
+
+    /// Waits until the server uses no more processor time. Panics if it never does.
+    pub(crate) fn comes_to_rest(&self) {
+        const REST: Duration = Duration::from_millis(100);
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let mut used = self.processor_time();
+        loop {
+            thread::sleep(REST);
+            let now = self.processor_time();
+            if now == used {
+                return;
+            }
+            used = now;
+            assert!(Instant::now() < deadline, "the server works on although nobody asks");
+        }
+    }
+
+    /// In ticks of the kernel's.
+    fn processor_time(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
+        // The program's name, in parentheses, may hold spaces; user and system time are the
+        // twelfth and thirteenth field behind it.
+        let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
     }
 
     fn end(&mut self) {

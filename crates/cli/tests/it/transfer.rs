@@ -25,6 +25,12 @@ both_ways! {
     a_directory_comes_down_into_an_existing_one_under_its_own_name
     a_directory_does_not_fit_through_stdout
     a_large_tree_survives_the_round_trip
+    a_planted_link_does_not_keep_the_rest_of_a_directory_from_its_owner
+    links_with_long_names_are_left_out_too
+    a_strict_download_refuses_a_link_that_leads_out
+    a_link_is_sent_under_its_own_name
+    a_single_file_keeps_its_executable_bit
+    a_file_does_not_replace_a_directory_of_its_name
 }
 
 fn local(reach: &Reach, name: &str, content: &str) {
@@ -165,6 +171,83 @@ fn a_large_tree_survives_the_round_trip(reach: &Reach) {
         let name = format!("{}/{number}", number % 7);
         assert!(fetched(reach, &format!("back/{name}")) == block[number..], "{name}");
     }
+}
+
+/// What a download of `dir` says on stdout and stderr.
+fn downloaded(reach: &Reach, words: &[&str]) -> (serde_json::Value, String) {
+    let output = reach.fs(&[&["--json", "download"], words].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    (serde_json::from_slice(&output.stdout).unwrap(), errors(&output))
+}
+
+fn a_planted_link_does_not_keep_the_rest_of_a_directory_from_its_owner(reach: &Reach) {
+    reach.put("dir/a", "a");
+    reach.put("dir/inner/z", &"z".repeat(3 << 20));
+    for (target, link) in
+        [("/etc/passwd", "absolute"), ("../../up", "inner/out"), ("../a", "inner/in")]
+    {
+        symlink(target, reach.site.inner("dir").join(link)).unwrap();
+    }
+    let (down, said) = downloaded(reach, &["dir"]);
+    assert_eq!((&down["entries"], &down["skippedLinks"]), (&4.into(), &2.into()));
+    for link in ["/dir/absolute", "/dir/inner/out"] {
+        let warning = format!("warning: left out a symbolic link that leads out: {link}\n");
+        assert!(said.contains(&warning), "{said}");
+    }
+    assert_eq!(fetched(reach, "dir/inner/in"), "a");
+    assert_eq!(fetched(reach, "dir/inner/z"), "z".repeat(3 << 20));
+    for link in ["dir/absolute", "dir/inner/out"] {
+        assert!(fs::symlink_metadata(reach.site.path("work").join(link)).is_err(), "{link}");
+    }
+}
+
+fn links_with_long_names_are_left_out_too(reach: &Reach) {
+    let deep = format!("dir/{}", "d".repeat(180));
+    let (name, climb) = ("n".repeat(200), "../".repeat(60));
+    reach.put(&format!("{deep}/after"), "after");
+    symlink(format!("{climb}x"), reach.site.inner(&deep).join(&name)).unwrap();
+    symlink(format!("{}after", "./".repeat(90)), reach.site.inner(&deep).join("in")).unwrap();
+    let (down, said) = downloaded(reach, &["dir"]);
+    assert_eq!((&down["entries"], &down["skippedLinks"]), (&3.into(), &1.into()));
+    assert!(said.contains(&format!("/{deep}/{name}\n")), "{said}");
+    assert_eq!(fetched(reach, &format!("{deep}/in")), "after");
+}
+
+fn a_strict_download_refuses_a_link_that_leads_out(reach: &Reach) {
+    reach.put("dir/a", "a");
+    symlink("/etc/passwd", reach.site.inner("dir/link")).unwrap();
+    let (code, said) = reach.fails(&["download", "--strict", "dir"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("the symbolic link link leads out"), "{said}");
+    assert!(said.contains("hint: leave out --strict to fetch everything else"), "{said}");
+    assert!(!reach.site.path("work/dir").exists());
+}
+
+fn a_link_is_sent_under_its_own_name(reach: &Reach) {
+    local(reach, "up/release-1.2/f", "content");
+    symlink("release-1.2", reach.site.path("work/up/current")).unwrap();
+    symlink("release-1.2/f", reach.site.path("work/up/latest")).unwrap();
+    reach.said(&["upload", "up/current", "up/latest", "."]);
+    assert_eq!(reach.content("current/f"), "content");
+    assert_eq!(reach.content("latest"), "content");
+    assert!(!reach.site.inner("release-1.2").exists());
+}
+
+fn a_single_file_keeps_its_executable_bit(reach: &Reach) {
+    local(reach, "run.sh", "#!/bin/sh\n");
+    let script = reach.site.path("work/run.sh");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    reach.said(&["upload", "run.sh", "."]);
+    let mode = fs::metadata(reach.site.inner("run.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+}
+
+fn a_file_does_not_replace_a_directory_of_its_name(reach: &Reach) {
+    local(reach, "name", "file");
+    reach.put("name/kept", "kept");
+    let (_, said) = reach.fails(&["upload", "name", "."]);
+    assert!(said.contains("a file cannot replace a directory"), "{said}");
+    assert_eq!(reach.content("name/kept"), "kept");
 }
 
 /// What a user sees who types this line at a terminal.
