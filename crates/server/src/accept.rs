@@ -9,12 +9,13 @@ use std::time::Duration;
 use axum::Router;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::App;
 use crate::connection;
+use crate::places::{Place, Places};
 
 /// How long to wait when the machine cannot give another connection.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
@@ -71,7 +72,7 @@ async fn survive(error: io::Error) {
 struct Door {
     app: Arc<App>,
     router: Router,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
     refusals: Arc<Semaphore>,
     tasks: TaskTracker,
     /// Asks connections to end after what they are doing.
@@ -84,7 +85,7 @@ impl Door {
     fn new(app: Arc<App>) -> Self {
         Self {
             router: app.router(),
-            places: Arc::new(Semaphore::new(app.most_connections)),
+            places: Places::new(app.most_connections),
             refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
             tasks: TaskTracker::new(),
             ending: CancellationToken::new(),
@@ -97,30 +98,34 @@ impl Door {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot send small answers at once");
         }
-        match Arc::clone(&self.places).try_acquire_owned() {
-            Ok(place) => self.serve(stream, place),
-            Err(_) => self.refuse(stream),
+        match self.places.take() {
+            Some(place) => self.serve(stream, place),
+            None => self.refuse(stream),
         }
     }
 
-    fn serve(&self, stream: TcpStream, place: OwnedSemaphorePermit) {
+    fn serve(&self, stream: TcpStream, place: Place) {
         let app = Arc::clone(&self.app);
         let (ending, closed) = (self.ending.clone(), self.closed.clone());
-        let serving = connection::serve(stream, self.router.clone(), app.timeouts, ending);
+        let router = self.router.clone();
+        let serving = connection::serve(stream, router, app.timeouts, place.pace(), ending);
         self.tasks.spawn(async move {
             app.metrics.connections.inc();
             let _connected = Connected(&app);
-            // A None means that it was closed where it was.
-            let _ended: Option<()> = closed.run_until_cancelled(serving).await;
-            drop(place);
+            tokio::select! {
+                () = serving => {}
+                // Closed where it is.
+                () = closed.cancelled() => {}
+                () = place.evicted().cancelled() => drop(app.metrics.evicted.inc()),
+            }
         });
     }
 
     fn refuse(&self, mut stream: TcpStream) {
         self.app.metrics.refused.inc();
         let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
-        let closed = self.closed.clone();
-        self.tasks.spawn(closed.run_until_cancelled_owned(async move {
+        let ending = self.ending.clone();
+        self.tasks.spawn(ending.run_until_cancelled_owned(async move {
             if stream.write_all(REFUSAL.as_bytes()).await.is_ok() {
                 connection::linger(stream).await;
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use engine::{ArchiveLimits, Role, Sandbox, SandboxPath, Sessions, Workspace};
 use http::StatusCode;
@@ -17,7 +17,7 @@ use crate::auth::{self, Gate};
 use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
 use crate::problem::{Class, Problem};
-use crate::{cors, faces, observe};
+use crate::{cors, faces, framing, observe};
 
 /// How many sessions may be open at once.
 const MOST_SESSIONS: usize = 65_536;
@@ -49,11 +49,6 @@ pub struct SetupError {
 impl SetupError {
     pub(crate) fn new(what: impl Into<String>, hint: &'static str) -> Self {
         Self { what: what.into(), hint }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
-        self.hint
     }
 }
 
@@ -87,6 +82,7 @@ impl App {
             .fallback(unknown_route)
             .layer(self.cors.clone())
             .layer(CatchPanicLayer::custom(panicked))
+            .layer(from_fn(framing::insist))
             .layer(from_fn_with_state(Arc::clone(self), observe::observe))
             .with_state(Arc::clone(self))
             .split_for_parts();
@@ -104,7 +100,7 @@ async fn unknown_route() -> Problem {
 fn panicked(panic: Box<dyn Any + Send>) -> Response {
     let words = panic.downcast_ref::<String>().map(String::as_str);
     let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-    tracing::error!(panic = words, "a request broke off inside the server");
+    tracing::error!(panic = ?words, "a request broke off inside the server");
     let message = "the request broke off inside the server";
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Class::STREAM_ERROR, message)
         .message(message)

@@ -164,8 +164,10 @@ fn unreadable(name: &HeaderName) -> Problem {
 
 fn parse_list(text: &str) -> Option<Vec<Tag>> {
     let mut tags = Vec::new();
-    let mut rest = text.trim_start();
-    loop {
+    // Empty elements are nothing (RFC 9110, section 5.6.1).
+    let between = |c: char| c == ',' || c.is_ascii_whitespace();
+    let mut rest = text.trim_start_matches(between);
+    while !rest.is_empty() {
         let (weak, opening) = match rest.strip_prefix("W/") {
             Some(rest) => (true, rest),
             None => (false, rest),
@@ -173,11 +175,12 @@ fn parse_list(text: &str) -> Option<Vec<Tag>> {
         let (token, after) = opening.strip_prefix('"')?.split_once('"')?;
         tags.push(Tag { version: Version::new(token), weak });
         rest = after.trim_start();
-        if rest.is_empty() {
-            return Some(tags);
+        if !rest.is_empty() && !rest.starts_with(',') {
+            return None;
         }
-        rest = rest.strip_prefix(',')?.trim_start();
+        rest = rest.trim_start_matches(between);
     }
+    (!tags.is_empty()).then_some(tags)
 }
 
 #[cfg(test)]
@@ -239,9 +242,22 @@ mod tests {
 
     #[test]
     fn a_list_that_cannot_be_read_is_refused() {
-        for text in ["a", "\"a", "\"a\" \"b\"", "\"a\",", ""] {
+        for text in ["a", "\"a", "\"a\" \"b\"", "", ",", "\"a\", b"] {
             assert!(parse_list(text).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn empty_elements_of_a_list_are_ignored() {
+        let held = conditions(&[(IF_NONE_MATCH, ", \"a,b\" ,, \"x\",")]);
+        assert_eq!(held.judge(&entry()), Verdict::NotModified);
+    }
+
+    #[test]
+    fn a_file_is_younger_than_any_date_before_1970() {
+        let judge = |name| conditions(&[(name, "Wed, 31 Dec 1969 23:59:59 GMT")]).judge(&entry());
+        assert_eq!(judge(IF_UNMODIFIED_SINCE), Verdict::Failed);
+        assert_eq!(judge(IF_MODIFIED_SINCE), Verdict::Proceed);
     }
 
     #[test]

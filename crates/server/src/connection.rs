@@ -40,18 +40,20 @@ pub(crate) async fn serve(
     stream: TcpStream,
     router: Router,
     timeouts: Timeouts,
+    pace: Arc<Pace>,
     stop: CancellationToken,
 ) {
-    let pace = Arc::new(Pace::default());
     let io = TokioIo::new(PacedStream::new(stream, Arc::clone(&pace), timeouts));
     let routes = Routes { router, pace: Arc::clone(&pace) };
     let mut connection = builder(timeouts).serve_connection(io, routes);
-    if let Err(error) = drive(&mut connection, stop).await {
+    if let Err(error) = drive(&mut connection, &pace, &stop).await {
         tracing::debug!(%error, "connection broke off");
         return;
     }
     if pace.is_unread() {
-        linger(connection.into_parts().io.into_inner().into_inner()).await;
+        let stream = connection.into_parts().io.into_inner().into_inner();
+        // A server that stops waits for its answers, not for what it will never read.
+        let _lingered: Option<()> = stop.run_until_cancelled(linger(stream)).await;
     }
 }
 
@@ -88,11 +90,16 @@ fn builder(timeouts: Timeouts) -> Builder {
 
 async fn drive(
     connection: &mut Connection<TokioIo<PacedStream>, Routes>,
-    stop: CancellationToken,
+    pace: &Pace,
+    stop: &CancellationToken,
 ) -> hyper::Result<()> {
     tokio::select! {
         ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => return ended,
         () = stop.cancelled() => {}
+    }
+    // hyper would wait for the rest of headers that began.
+    if !pace.is_busy() {
+        return Ok(());
     }
     Pin::new(&mut *connection).graceful_shutdown();
     poll_fn(|cx| connection.poll_without_shutdown(cx)).await
@@ -113,7 +120,8 @@ impl HyperService<http::Request<Incoming>> for Routes {
         self.pace.begin_answer();
         let answering = Answering(Arc::clone(&self.pace));
         let mut router = self.router.clone();
-        let (request, remains) = remains::watch(request);
+        let (mut request, remains) = remains::watch(request);
+        request.extensions_mut().insert(Arc::clone(&self.pace));
         Box::pin(async move {
             let mut response: Response = router.call(request).await?;
             if !remains.take_in().await {

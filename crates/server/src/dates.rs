@@ -1,6 +1,6 @@
 //! Times as the wire spells them.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use engine::UnixTime;
 use http::HeaderValue;
@@ -43,11 +43,20 @@ pub(crate) fn last_modified(time: UnixTime) -> Option<HeaderValue> {
     HeaderValue::try_from(date).ok()
 }
 
-/// The second that a date of HTTP names.
+/// The second that a date of HTTP names, which may be before 1970.
 pub(crate) fn seconds(date: &HeaderValue) -> Option<i64> {
-    let time: SystemTime = httpdate::parse_http_date(date.to_str().ok()?).ok()?;
+    let text = date.to_str().ok()?;
+    let Ok(time) = httpdate::parse_http_date(text) else { return earlier_seconds(text) };
     let since = time.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
+}
+
+// httpdate knows no years before 1970. To ignore such a date would lift the protection that
+// If-Unmodified-Since is.
+fn earlier_seconds(text: &str) -> Option<i64> {
+    let is_http = text.len() == "Sun, 06 Nov 1994 08:49:37 GMT".len() && text.ends_with(" GMT");
+    let time = is_http.then(|| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text));
+    Some(time?.ok()?.as_second())
 }
 
 #[cfg(test)]
@@ -70,6 +79,17 @@ mod tests {
     fn times_before_1970_count_forward_within_their_second() {
         assert_eq!(spelled(-1, 500_000_000), "1969-12-31T23:59:59.500+00:00");
         assert_eq!(spelled(-1, 0), "1969-12-31T23:59:59+00:00");
+    }
+
+    #[test]
+    fn a_date_before_1970_is_a_date() {
+        let read = |text| seconds(&HeaderValue::from_static(text));
+        assert_eq!(read("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(read("Wed, 31 Dec 1969 23:59:59 GMT"), Some(-1));
+        assert_eq!(read("Mon, 01 Jan 1900 00:00:00 GMT"), Some(-2_208_988_800));
+        assert_eq!(read("Wed, 32 Dec 1969 23:59:59 GMT"), None);
+        assert_eq!(read("31 Dec 1969 23:59:59 +0000"), None);
+        assert_eq!(read("long ago"), None);
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl HttpBody for Counted {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        self.bytes.fetch_add(length(frame.as_ref()), Ordering::Relaxed);
+        self.bytes.fetch_add(bytes_of(frame.as_ref()), Ordering::Relaxed);
         Poll::Ready(frame)
     }
 
@@ -44,13 +44,15 @@ impl HttpBody for Counted {
 #[derive(Debug)]
 pub(crate) struct Measured {
     body: Body,
+    /// How long the answer says that it is.
+    length: Option<u64>,
     record: Record,
 }
 
 impl Measured {
-    pub(crate) fn new(body: Body, mut record: Record) -> Self {
+    pub(crate) fn new(body: Body, length: Option<u64>, mut record: Record) -> Self {
         record.complete |= body.is_end_stream();
-        Self { body, record }
+        Self { length: length.or(body.size_hint().exact()), body, record }
     }
 }
 
@@ -62,9 +64,13 @@ impl HttpBody for Measured {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        self.record.sent += length(frame.as_ref());
-        self.record.complete |= frame.is_none() || self.body.is_end_stream();
+        let Self { body, length, record } = &mut *self;
+        // What goes wrong from here on is logged under the request's id.
+        let frame = record.span.in_scope(|| Pin::new(&mut *body).poll_frame(cx));
+        let frame = ready!(frame);
+        record.sent += bytes_of(frame.as_ref());
+        // hyper asks for no end behind the last byte of a known length.
+        record.complete |= frame.is_none() || body.is_end_stream() || *length == Some(record.sent);
         Poll::Ready(frame)
     }
 
@@ -77,7 +83,7 @@ impl HttpBody for Measured {
     }
 }
 
-fn length(frame: Option<&Result<Frame<Bytes>, axum::Error>>) -> u64 {
+fn bytes_of(frame: Option<&Result<Frame<Bytes>, axum::Error>>) -> u64 {
     let bytes = frame.and_then(|frame| frame.as_ref().ok()).and_then(Frame::data_ref);
     bytes.map_or(0, |bytes| bytes.len() as u64)
 }

@@ -1,11 +1,13 @@
 //! What operators measure, as Prometheus reads it.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
+use axum::extract::MatchedPath;
 use http::Method;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -30,13 +32,15 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     /// How many connections were turned away because there were too many.
     pub(crate) refused: Counter,
+    /// How many that were never let in lost their place to another.
+    pub(crate) evicted: Counter,
 }
 
 /// A request that ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finished<'a> {
     pub(crate) method: &'a Method,
-    pub(crate) route: &'a str,
+    pub(crate) route: &'a Route,
     /// None if the client left before there was one.
     pub(crate) status: Option<u16>,
     pub(crate) took: Duration,
@@ -47,14 +51,56 @@ pub(crate) struct Finished<'a> {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Outcome {
     method: &'static str,
-    route: String,
-    status: String,
+    route: Route,
+    status: Status,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Target {
     method: &'static str,
-    route: String,
+    route: Route,
+}
+
+/// The route of a request, shared with the router: counting allocates nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Route(pub(crate) Option<MatchedPath>);
+
+impl Route {
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.as_ref().map_or("unmatched", MatchedPath::as_str)
+    }
+}
+
+impl PartialEq for Route {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Route {}
+
+impl Hash for Route {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl EncodeLabelValue for Route {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        self.as_str().encode(encoder)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
+struct Status(Option<u16>);
+
+impl EncodeLabelValue for Status {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        match self.0 {
+            Some(code) => u32::from(code).encode(encoder),
+            None => "none".encode(encoder),
+        }
+    }
 }
 
 impl Metrics {
@@ -62,7 +108,8 @@ impl Metrics {
         let mut registry = Registry::with_prefix("sandkeep_http");
         let requests = Family::default();
         let seconds = Family::new_with_constructor(buckets as fn() -> Histogram);
-        let (received, sent, refused) = <(Counter, Counter, Counter)>::default();
+        let (received, sent) = <(Counter, Counter)>::default();
+        let (refused, evicted) = <(Counter, Counter)>::default();
         let connections = Gauge::default();
         registry.register("requests", "Requests that ended", requests.clone());
         let help = "From the headers of a request to the end of its answer";
@@ -72,17 +119,19 @@ impl Metrics {
         registry.register_with_unit("sent", "Sent in bodies", Unit::Bytes, sent.clone());
         registry.register("connections", "Clients that are connected", connections.clone());
         registry.register("refused_connections", "Clients turned away", refused.clone());
-        Self { registry, requests, seconds, received, sent, connections, refused }
+        let help = "Clients without a token that made room for others";
+        registry.register("evicted_connections", help, evicted.clone());
+        Self { registry, requests, seconds, received, sent, connections, refused, evicted }
     }
 
     /// Counts a request that ended.
     pub(crate) fn count(&self, finished: Finished<'_>) {
         let method = known(finished.method);
-        let status = finished.status.map_or_else(|| "none".to_owned(), |code| code.to_string());
-        let route = finished.route.to_owned();
-        let target = Target { method, route: route.clone() };
+        let (route, status) = (finished.route.clone(), Status(finished.status));
+        self.seconds
+            .get_or_create(&Target { method, route: route.clone() })
+            .observe(finished.took.as_secs_f64());
         self.requests.get_or_create(&Outcome { method, route, status }).inc();
-        self.seconds.get_or_create(&target).observe(finished.took.as_secs_f64());
         self.received.inc_by(finished.received);
         self.sent.inc_by(finished.sent);
     }

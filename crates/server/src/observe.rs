@@ -1,21 +1,21 @@
 //! Every request gets an id, one line in the log, and its place in the metrics.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::header::HeaderName;
+use http::header::{CONTENT_LENGTH, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
 use tracing::{Instrument as _, Span};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use crate::app::App;
 use crate::measured::{Counted, Measured};
-use crate::metrics::Finished;
+use crate::metrics::{Finished, Route};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest id that is taken over from a client.
@@ -31,7 +31,9 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next:
     let mut response = next.run(request).instrument(span).await;
     response.headers_mut().insert(REQUEST_ID, id);
     record.status = Some(response.status().as_u16());
-    response.map(|body| Body::new(Measured::new(body, record)))
+    let length = response.headers().get(CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    response.map(|body| Body::new(Measured::new(body, length, record)))
 }
 
 // The id goes into logs, so that only what cannot be mistaken for more than an id is taken over.
@@ -40,18 +42,27 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
         (1..=LONGEST_ID).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
     };
     headers.get(REQUEST_ID).filter(sane).cloned().unwrap_or_else(|| {
-        let id = Uuid::now_v7().to_string();
-        HeaderValue::try_from(id).unwrap_or_else(|_| HeaderValue::from_static("none"))
+        let mut text = Uuid::encode_buffer();
+        let id = next_id().hyphenated().encode_lower(&mut text);
+        HeaderValue::try_from(&*id).unwrap_or_else(|_| HeaderValue::from_static("none"))
     })
+}
+
+// Ids have to differ, not to be secret: only the part that tells servers apart is random.
+fn next_id() -> Uuid {
+    static SERVER: LazyLock<u64> = LazyLock::new(|| Uuid::new_v4().as_u64_pair().0);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let pair = Uuid::from_u64_pair(*SERVER, NEXT.fetch_add(1, Ordering::Relaxed));
+    Builder::from_custom_bytes(pair.into_bytes()).into_uuid()
 }
 
 /// What is known of a request; written down when it is dropped, whatever became of the request.
 #[derive(Debug)]
 pub(crate) struct Record {
     app: Arc<App>,
-    span: Span,
+    pub(crate) span: Span,
     method: Method,
-    route: Option<MatchedPath>,
+    route: Route,
     began: Instant,
     status: Option<u16>,
     received: Arc<AtomicU64>,
@@ -67,7 +78,7 @@ impl Record {
             app,
             span,
             method: request.method().clone(),
-            route: request.extensions().get().cloned(),
+            route: Route(request.extensions().get::<MatchedPath>().cloned()),
             began: Instant::now(),
             status: None,
             received: Arc::default(),
@@ -81,7 +92,7 @@ impl Drop for Record {
     fn drop(&mut self) {
         let finished = Finished {
             method: &self.method,
-            route: self.route.as_ref().map_or("unmatched", MatchedPath::as_str),
+            route: &self.route,
             status: self.status,
             took: self.began.elapsed(),
             received: self.received.load(Ordering::Relaxed),
@@ -90,8 +101,21 @@ impl Drop for Record {
         self.app.metrics.count(finished);
         let Finished { method, route, status, took, received, sent } = finished;
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let complete = self.complete;
+        let (route, complete) = (route.as_str(), self.complete);
         let _entered = self.span.enter();
-        tracing::info!(%method, route, status, micros, received, sent, complete, "request");
+        tracing::debug!(%method, route, status, micros, received, sent, complete, "request");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_uuids_that_differ_in_their_last_half() {
+        let [one, other] = [next_id(), next_id()];
+        assert_ne!(one, other);
+        assert_eq!(one.as_u64_pair().0, other.as_u64_pair().0);
+        assert_eq!((one.get_version_num(), one.get_variant()), (8, uuid::Variant::RFC4122));
     }
 }

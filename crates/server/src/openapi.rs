@@ -1,10 +1,13 @@
 //! The description of the interface, made from the routes themselves.
 
+use std::iter;
 use std::sync::LazyLock;
 
-use utoipa::Modify;
-use utoipa::OpenApi;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{Object, OpenApi, RefOr, Response, Type};
+use utoipa::{Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::faces;
@@ -18,13 +21,74 @@ pub fn openapi_json() -> String {
 /// The document, made once.
 pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     let routes = OpenApiRouter::with_openapi(Description::openapi());
-    let document = routes.merge(faces::guarded()).merge(faces::open()).into_openapi();
+    let mut document = routes.merge(faces::guarded()).merge(faces::open()).into_openapi();
+    refine(&mut document);
     let mut text = document.to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
 });
 
-#[derive(OpenApi)]
+/// Says of each route what follows from its kind: the headers of its answers, and which of the
+/// problems that all routes name it cannot have.
+fn refine(document: &mut OpenApi) {
+    let shared = document.components.iter_mut().flat_map(|components| &mut components.responses);
+    for (name, response) in shared {
+        add_headers(name.trim_start_matches(|c: char| !c.is_ascii_digit()), response);
+    }
+    for item in document.paths.paths.values_mut() {
+        for operation in [&mut item.get, &mut item.head].into_iter().flatten() {
+            operation.responses.responses.remove("507");
+        }
+        let operations = [&mut item.get, &mut item.head, &mut item.put, &mut item.post];
+        let operations = operations.into_iter().chain([&mut item.patch, &mut item.delete]);
+        operations.flatten().for_each(refine_operation);
+    }
+}
+
+fn refine_operation(operation: &mut Operation) {
+    let takes = |part: &str| {
+        let parameters = operation.parameters.iter().flatten();
+        let mut names = parameters.filter_map(|parameter| match parameter {
+            RefOr::T(parameter) => Some(&parameter.name),
+            RefOr::Ref(_) => None,
+        });
+        names.any(|name| name.contains(part))
+    };
+    let body = operation.request_body.as_ref();
+    let takes_json = matches!(
+        body, Some(RefOr::T(body)) if body.content.contains_key("application/json")
+    );
+    let possible = [
+        ("412", takes("If-")),
+        ("415", body.is_some()),
+        ("416", takes("Range")),
+        ("422", takes_json),
+    ];
+    let responses = &mut operation.responses.responses;
+    responses.retain(|status, _| possible.iter().all(|(name, is_so)| status != name || *is_so));
+    for (status, response) in responses {
+        add_headers(status, response);
+    }
+}
+
+fn add_headers(status: &str, response: &mut RefOr<Response>) {
+    let RefOr::T(response) = response else { return };
+    let always = ("x-request-id", "The request's id in the log: the client's own if it sent one");
+    let more = match status {
+        "401" => Some(("WWW-Authenticate", "Always `Bearer`")),
+        "503" => Some(("Retry-After", "After how many seconds to try again")),
+        _ => None,
+    };
+    for (name, description) in iter::once(always).chain(more) {
+        let header = HeaderBuilder::new()
+            .schema(Some(Object::with_type(Type::String)))
+            .description(Some(description))
+            .build();
+        response.headers.insert(name.to_owned(), RefOr::T(header));
+    }
+}
+
+#[derive(utoipa::OpenApi)]
 #[openapi(
     info(
         title = "Sandkeep",
@@ -48,7 +112,7 @@ struct Description;
 struct Shared;
 
 impl Modify for Shared {
-    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+    fn modify(&self, document: &mut OpenApi) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .description(Some("The server's token. An open server (--no-token) needs none."))

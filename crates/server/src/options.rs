@@ -78,7 +78,10 @@ pub struct Timeouts {
     pub header: Duration,
     /// Between two requests of one connection.
     pub idle: Duration,
-    /// Without any byte of a body, in either direction.
+    /// From connecting to the first request that is let in, whatever else is asked meanwhile.
+    pub stranger: Duration,
+    /// Without any byte of a body, in either direction. All pauses of a sent body together may be
+    /// four times as long, and for each KiB a second longer.
     pub progress: Duration,
     /// For requests that are under way when the server is told to stop.
     pub drain: Duration,
@@ -89,8 +92,10 @@ impl Default for Timeouts {
         Self {
             header: Duration::from_secs(10),
             idle: Duration::from_secs(60),
+            stranger: Duration::from_secs(15),
             progress: Duration::from_secs(30),
-            drain: Duration::from_secs(10),
+            // The published client kills a server that has not ended after five seconds.
+            drain: Duration::from_secs(4),
         }
     }
 }

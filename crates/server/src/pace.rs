@@ -13,6 +13,9 @@ use tokio::time::{Instant, Sleep};
 
 use crate::options::Timeouts;
 
+/// A stranger may pause between two requests for this part of its time.
+const STRANGER_PAUSE: u32 = 3;
+
 /// What the requests of a connection tell its stream.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
@@ -22,6 +25,10 @@ pub(crate) struct Pace {
     arrived: AtomicBool,
     /// A body was not read to its end, so that the client may still be sending.
     unread: AtomicBool,
+    /// A request was let in, so that the client is not a stranger.
+    let_in: AtomicBool,
+    /// Bytes of an answer wait for the client to take them.
+    writing: AtomicBool,
 }
 
 impl Pace {
@@ -41,12 +48,27 @@ impl Pace {
     pub(crate) fn is_unread(&self) -> bool {
         self.unread.load(Ordering::Relaxed)
     }
+
+    pub(crate) fn let_in(&self) {
+        self.let_in.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_let_in(&self) -> bool {
+        self.let_in.load(Ordering::Relaxed)
+    }
+
+    /// Whether a client would miss something if the connection ended here. What hyper has buffered
+    /// outlives the answer's body.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.answering.load(Ordering::Relaxed) || self.writing.load(Ordering::Relaxed)
+    }
 }
 
-/// A TCP stream with a deadline for the headers of a request and for a reader that takes nothing.
+/// A TCP stream with a deadline for the headers of a request, for a reader that takes nothing, and
+/// for a stranger.
 ///
-/// The pause between two requests is hyper's to watch, the pace of a request's body is the
-/// body's (`intake.rs`): only they know that somebody waits.
+/// The pause between two requests of a client that was let in is hyper's to watch, the pace of a
+/// request's body is the body's (`intake.rs`): only they know that somebody waits.
 #[derive(Debug)]
 pub(crate) struct PacedStream {
     stream: TcpStream,
@@ -54,6 +76,9 @@ pub(crate) struct PacedStream {
     timeouts: Timeouts,
     headers: Deadline,
     writes: Deadline,
+    /// For a client that was not let in yet: all of its time, and one pause.
+    stranger: Deadline,
+    pause: Deadline,
 }
 
 impl PacedStream {
@@ -61,7 +86,10 @@ impl PacedStream {
     pub(crate) fn new(stream: TcpStream, pace: Arc<Pace>, timeouts: Timeouts) -> Self {
         let mut headers = Deadline::default();
         headers.start(timeouts.header);
-        Self { stream, pace, timeouts, headers, writes: Deadline::default() }
+        let mut stranger = Deadline::default();
+        stranger.start(timeouts.stranger);
+        let (writes, pause) = <(Deadline, Deadline)>::default();
+        Self { stream, pace, timeouts, headers, writes, stranger, pause }
     }
 
     pub(crate) fn into_inner(self) -> TcpStream {
@@ -73,13 +101,39 @@ impl PacedStream {
         cx: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
+        self.pace.writing.store(written.is_pending(), Ordering::Relaxed);
         if written.is_ready() {
             self.writes.stop();
             return written;
         }
         self.writes.start(self.timeouts.progress);
-        self.writes.poll_passed(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let passed = self.writes.poll_passed(cx).is_ready() || self.poll_stranger(cx).is_ready();
+        give_up(passed)
     }
+
+    /// Ready when a client that was not let in has been here for too long.
+    fn poll_stranger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.pace.is_let_in() {
+            return Poll::Pending;
+        }
+        self.stranger.poll_passed(cx)
+    }
+
+    /// Ready when a client pauses for too long before, between or within the headers of requests.
+    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.headers.running {
+            return self.headers.poll_passed(cx);
+        }
+        if self.pace.is_let_in() {
+            return Poll::Pending;
+        }
+        self.pause.start(self.timeouts.stranger / STRANGER_PAUSE);
+        self.pause.poll_passed(cx)
+    }
+}
+
+fn give_up<T>(passed: bool) -> Poll<io::Result<T>> {
+    if passed { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { Poll::Pending }
 }
 
 impl AsyncRead for PacedStream {
@@ -96,14 +150,20 @@ impl AsyncRead for PacedStream {
         if self.pace.answering.load(Ordering::Relaxed) {
             return read;
         }
+        // Asked also when there is something to read: not to pause at all gains nothing.
+        if self.poll_stranger(cx).is_ready() {
+            return give_up(true);
+        }
         if buf.filled().len() > before {
             let header = self.timeouts.header;
             self.headers.start(header);
+            self.pause.stop();
         }
         if read.is_ready() {
             return read;
         }
-        self.headers.poll_passed(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let silent = self.poll_silence(cx).is_ready();
+        give_up(silent)
     }
 }
 
@@ -168,5 +228,35 @@ impl Deadline {
             Some(sleep) if self.running => sleep.as_mut().poll(cx),
             _ => Poll::Pending,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_is_busy_while_bytes_wait_for_the_client() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let (mut client, pace) = (client.unwrap(), Arc::<Pace>::default());
+        let mut stream =
+            PacedStream::new(accepted.unwrap().0, Arc::clone(&pace), Timeouts::default());
+        let piece = vec![0; 1024 * 1024];
+        while futures::poll!(Box::pin(stream.write(&piece))).is_ready() {
+            assert!(!pace.is_busy());
+        }
+        assert!(pace.is_busy());
+        let mut taken = vec![0; 16 * 1024 * 1024];
+        let reading = async { while client.read(&mut taken).await.unwrap() > 0 {} };
+        tokio::select! {
+            () = reading => {}
+            written = stream.write(&piece) => assert!(written.unwrap() > 0),
+        }
+        assert!(!pace.is_busy());
     }
 }

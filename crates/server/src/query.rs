@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 8192;
 
 /// What a route reads from the query string.
 pub(crate) trait FromParams: Sized {
-    fn from_params(params: &Params) -> Result<Self, Problem>;
+    fn from_params(params: &Params<'_>) -> Result<Self, Problem>;
 }
 
 /// The query string of a request as a value.
@@ -23,29 +23,21 @@ impl<S: Send + Sync, T: FromParams> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let params = Params::parse(parts.uri.query().unwrap_or_default())?;
-        T::from_params(&params).map(Self)
+        T::from_params(&Params(parts.uri.query().unwrap_or_default())).map(Self)
     }
 }
 
-/// The parameters of a query string, decoded.
+/// The parameters of a query string. What nobody asks for is never decoded, so that it may be
+/// anything.
 #[derive(Debug)]
-pub(crate) struct Params(Vec<(String, String)>);
+pub(crate) struct Params<'a>(&'a str);
 
-impl Params {
-    pub(crate) fn parse(query: &str) -> Result<Self, Problem> {
-        let pairs = query.split('&').filter(|pair| !pair.is_empty());
-        let decoded = pairs.map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((decode(name)?, decode(value)?))
-        });
-        decoded.collect::<Result<_, _>>().map(Self)
-    }
-
+impl Params<'_> {
     /// The value of a parameter that may be absent.
-    pub(crate) fn optional(&self, name: &str) -> Result<Option<&str>, Problem> {
-        let mut values = self.0.iter().filter(|(known, _)| known == name);
-        let value = values.next().map(|(_, value)| value.as_str());
+    pub(crate) fn optional(&self, name: &str) -> Result<Option<String>, Problem> {
+        let pairs = self.0.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let mut values = pairs.filter(|(spelled, _)| is_name(spelled, name));
+        let value = values.next().map(|(_, value)| decode(value)).transpose()?;
         if values.next().is_some() {
             return Err(unreadable(&format!("duplicate field `{name}`"))
                 .hint(format!("send `{name}` once")));
@@ -54,7 +46,7 @@ impl Params {
     }
 
     /// The value of a parameter that must be there.
-    pub(crate) fn required(&self, name: &str) -> Result<&str, Problem> {
+    pub(crate) fn required(&self, name: &str) -> Result<String, Problem> {
         self.optional(name)?.ok_or_else(|| {
             unreadable(&format!("missing field `{name}`"))
                 .hint(format!("add `?{name}=…` to the address"))
@@ -63,7 +55,7 @@ impl Params {
 
     /// A parameter that is `true` or `false`.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Problem> {
-        match self.optional(name)? {
+        match self.optional(name)?.as_deref() {
             None => Ok(None),
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
@@ -91,9 +83,13 @@ impl Params {
             (Some(one), Some(other)) if one != other => {
                 Err(unreadable("`sessionId` and `session_id` differ").hint("send one of the two"))
             }
-            (one, other) => Ok(one.or(other).map(str::to_owned)),
+            (one, other) => Ok(one.or(other)),
         }
     }
+}
+
+fn is_name(spelled: &str, name: &str) -> bool {
+    spelled == name || (spelled.contains('%') && decode(spelled).is_ok_and(|it| it == name))
 }
 
 fn decode(text: &str) -> Result<String, Problem> {
@@ -128,47 +124,62 @@ mod tests {
 
     #[test]
     fn a_plus_is_a_space_and_percent_is_decoded_once() {
-        let params = Params::parse("path=a+b%2Fc%252e").unwrap();
+        let params = Params("path=a+b%2Fc%252e");
         assert_eq!(params.required("path").unwrap(), "a b/c%2e");
     }
 
     #[test]
     fn unknown_parameters_may_repeat() {
-        assert!(Params::parse("x=1&x=2&path=p").unwrap().required("path").is_ok());
+        assert!(Params("x=1&x=2&path=p").required("path").is_ok());
     }
 
     #[test]
     fn a_known_parameter_may_not_repeat() {
-        assert!(Params::parse("path=a&path=a").unwrap().required("path").is_err());
+        assert!(Params("path=a&path=a").required("path").is_err());
     }
 
     #[test]
     fn broken_percent_encoding_is_refused() {
-        assert!(Params::parse("path=a%2").is_err());
-        assert!(Params::parse("path=a%zz").is_err());
-        assert!(Params::parse("path=%").is_err());
-        assert!(Params::parse("path=%C3%28").is_err());
+        assert!(Params("path=a%2").optional("path").is_err());
+        assert!(Params("path=a%zz").optional("path").is_err());
+        assert!(Params("path=%").optional("path").is_err());
+        assert!(Params("path=%C3%28").optional("path").is_err());
     }
 
     #[test]
     fn both_names_of_a_session_may_agree_and_may_not_differ() {
-        let agreed = Params::parse("sessionId=a&session_id=a").unwrap();
+        let agreed = Params("sessionId=a&session_id=a");
         assert_eq!(agreed.session().unwrap().as_deref(), Some("a"));
-        assert!(Params::parse("sessionId=a&session_id=b").unwrap().session().is_err());
+        assert!(Params("sessionId=a&session_id=b").session().is_err());
     }
 
     #[test]
     fn a_number_is_digits_alone() {
-        assert_eq!(Params::parse("n=12").unwrap().number("n").unwrap(), Some(12));
-        assert!(Params::parse("n=%2B1").unwrap().number("n").is_err());
-        assert!(Params::parse("n=-1").unwrap().number("n").is_err());
-        assert!(Params::parse("n=").unwrap().number("n").is_err());
-        assert!(Params::parse("n=99999999999999999999").unwrap().number("n").is_err());
+        assert_eq!(Params("n=12").number("n").unwrap(), Some(12));
+        assert!(Params("n=%2B1").number("n").is_err());
+        assert!(Params("n=-1").number("n").is_err());
+        assert!(Params("n=").number("n").is_err());
+        assert!(Params("n=99999999999999999999").number("n").is_err());
     }
 
     #[test]
     fn a_value_has_a_longest_length() {
-        assert!(Params::parse(&format!("path={}", "a".repeat(MOST_BYTES))).is_ok());
-        assert!(Params::parse(&format!("path={}", "a".repeat(MOST_BYTES + 1))).is_err());
+        let longest = format!("path={}", "a".repeat(MOST_BYTES));
+        assert!(Params(&longest).optional("path").is_ok());
+        assert!(Params(&format!("{longest}a")).optional("path").is_err());
+    }
+
+    #[test]
+    fn an_unknown_parameter_may_be_unreadable_or_long() {
+        for unknown in ["x=%", "%=x", "x=%C3%28", "%ff", &"y".repeat(MOST_BYTES + 1)] {
+            let query = format!("{unknown}&path=p");
+            assert_eq!(Params(&query).required("path").unwrap(), "p", "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_be_percent_encoded() {
+        assert_eq!(Params("p%61th=p").required("path").unwrap(), "p");
+        assert!(Params("p%61th=p&path=p").required("path").is_err());
     }
 }

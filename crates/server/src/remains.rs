@@ -25,22 +25,20 @@ const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The request with a body that can be asked about later.
 pub(crate) fn watch(request: Request<Incoming>) -> (Request<Body>, Remains) {
-    let remains = Remains::default();
     if request.body().is_end_stream() {
-        *remains.0.lock() = Rest::None;
-        return (request.map(|_| Body::empty()), remains);
+        return (request.map(|_| Body::empty()), Remains(None));
     }
     // To read on would tell a client that waits to be asked that it should send.
     let may_read = !waits_to_be_asked(request.headers());
-    let state = Arc::clone(&remains.0);
+    let state = Arc::<Mutex<Rest>>::default();
+    let remains = Remains(Some(Arc::clone(&state)));
     let watched = |body| Watched { body: Some(body), may_read, broken: false, state };
     let request = request.map(|body| Body::new(watched(body)));
     (request, remains)
 }
 
-/// What is left of a body.
-#[derive(Default)]
-pub(crate) struct Remains(Arc<Mutex<Rest>>);
+/// What is left of a body, if there was one.
+pub(crate) struct Remains(Option<Arc<Mutex<Rest>>>);
 
 #[derive(Default)]
 enum Rest {
@@ -56,7 +54,8 @@ enum Rest {
 impl Remains {
     /// Takes in what is left, if that is little. Says whether the body is at its end.
     pub(crate) async fn take_in(self) -> bool {
-        let rest = mem::take(&mut *self.0.lock());
+        let Some(state) = self.0 else { return true };
+        let rest = mem::take(&mut *state.lock());
         match rest {
             Rest::None => true,
             Rest::Held => false,

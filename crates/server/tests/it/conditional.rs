@@ -53,6 +53,15 @@ async fn a_read_of_another_version_than_expected_fails() {
 }
 
 #[tokio::test]
+async fn a_change_with_a_date_before_1970_is_not_made() {
+    let server = Server::start().await;
+    server.write("f", "x").await;
+    let answer = put_if(&server, "if-unmodified-since", "Wed, 31 Dec 1969 23:59:59 GMT", "y").await;
+    answer.is_kind(412, "precondition_failed");
+    assert_eq!(server.content("f"), "x");
+}
+
+#[tokio::test]
 async fn dates_are_honoured() {
     let server = Server::start().await;
     server.write("f", "x").await;

@@ -71,8 +71,47 @@ async fn a_read_sends_the_bytes() {
     assert_eq!(answer.header("content-type"), Some("application/octet-stream"));
     assert_eq!(answer.header("content-length"), Some("4"));
     assert_eq!(answer.header("accept-ranges"), Some("bytes"));
-    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     assert!(answer.header("etag").unwrap().starts_with('"'));
+}
+
+#[tokio::test]
+async fn a_browser_neither_guesses_nor_shows_nor_runs_a_file() {
+    let server = Server::start().await;
+    server.put("page.html", "<script>alert(1)</script>");
+    for target in ["/v1/fs/file?path=page.html", "/v1/fs/download-batch"] {
+        for method in ["GET", "HEAD"] {
+            let answer = server.send(ask(method, target)).await;
+            let told = ["x-content-type-options", "content-security-policy", "content-disposition"]
+                .map(|name| answer.header(name));
+            let expected = [Some("nosniff"), Some("sandbox"), Some("attachment")];
+            assert_eq!(told, expected, "{method} {target}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_cache_keeps_is_asked_about_again() {
+    let server = Server::start().await;
+    server.put("f", "x");
+    for target in
+        ["/v1/fs/file?path=f", "/v1/fs/stat?path=f", "/v1/fs/entries", "/v1/fs/download-batch"]
+    {
+        let answer = server.get(target).await;
+        assert_eq!((answer.status, answer.header("cache-control")), (200, Some("no-cache")));
+    }
+    let again = ask("GET", "/v1/fs/file?path=f").header("if-none-match", "*");
+    let answer = server.send(again).await;
+    assert_eq!((answer.status, answer.header("cache-control")), (304, Some("no-cache")));
+}
+
+#[tokio::test]
+async fn a_parameter_that_nobody_knows_may_be_anything() {
+    let server = Server::start().await;
+    server.put("f", "x");
+    for unknown in ["x=%", "%zz=1", "x=%ff", &format!("x={}", "y".repeat(10_000))] {
+        let answer = server.get(&format!("/v1/fs/stat?{unknown}&path=f")).await;
+        assert_eq!(answer.status, 200, "{unknown}");
+    }
 }
 
 #[tokio::test]

@@ -62,6 +62,52 @@ async fn lengths_and_encodings_that_are_not_plain_are_a_400() {
 }
 
 #[tokio::test]
+async fn bytes_that_are_coded_within_their_chunks_are_not_stored() {
+    let server = Server::start().await;
+    for (headers, status) in [
+        ("transfer-encoding: gzip, chunked", 501),
+        ("transfer-encoding: identity, chunked", 501),
+        ("transfer-encoding: chunked, chunked", 501),
+        ("transfer-encoding: gzip\r\ntransfer-encoding: chunked", 400),
+        ("transfer-encoding: chunked\r\ntransfer-encoding: chunked", 400),
+    ] {
+        let request = format!(
+            "PUT /v1/fs/file?path=f HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n\r\n\
+             4\r\nabcd\r\n0\r\n\r\nPOST /v1/fs/mkdir?path=f HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        );
+        let text = exchange(&server, &request).await;
+        assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{headers}: {text}");
+        assert!(text.contains("\r\nconnection: close\r\n"), "{headers}: {text}");
+        assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{headers}: {text}");
+        assert!(!server.has("f"), "{headers}");
+    }
+}
+
+#[tokio::test]
+async fn an_equal_length_that_is_repeated_is_one_length() {
+    let server = Server::start().await;
+    let text = exchange(
+        &server,
+        "PUT /v1/fs/file?path=f HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-length: 4\r\ncontent-length: 4\r\n\r\nabcd",
+    );
+    assert!(text.await.starts_with("HTTP/1.1 200 "));
+    assert_eq!(server.content("f"), "abcd");
+}
+
+#[tokio::test]
+async fn a_request_names_exactly_one_host() {
+    let server = Server::start().await;
+    for hosts in ["", "host: a\r\nhost: a\r\n"] {
+        let text = exchange(&server, &format!("GET /v1/health HTTP/1.1\r\n{hosts}\r\n")).await;
+        assert!(text.starts_with("HTTP/1.1 400 "), "{hosts}: {text}");
+        assert!(text.contains("\r\nconnection: close\r\n"), "{hosts}: {text}");
+    }
+    let text = exchange(&server, "GET /v1/health HTTP/1.0\r\n\r\n").await;
+    assert!(text.starts_with("HTTP/1.0 200 "), "{text}");
+}
+
+#[tokio::test]
 async fn a_bad_chunk_length_changes_nothing() {
     let server = Server::start().await;
     for chunks in ["zz\r\nabcd\r\n0\r\n\r\n", "fffffffffffffffff\r\nabcd", "4\r\nabcdX0\r\n\r\n"] {

@@ -23,4 +23,5 @@ mod sessions;
 mod shutdown;
 mod slow_clients;
 mod status_matrix;
+mod strangers;
 mod tar_archive;

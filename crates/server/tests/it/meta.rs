@@ -43,6 +43,36 @@ async fn the_description_names_every_route() {
 }
 
 #[tokio::test]
+async fn the_description_names_the_headers_of_every_answer() {
+    let document: serde_json::Value = serde_json::from_str(&server::openapi_json()).unwrap();
+    let problems = &document["components"]["responses"];
+    assert!(problems["Problem400"]["headers"]["x-request-id"].is_object());
+    assert!(problems["Problem401"]["headers"]["WWW-Authenticate"].is_object());
+    assert!(problems["Problem503"]["headers"]["Retry-After"].is_object());
+    let answers = &document["paths"]["/v1/fs/file"]["put"]["responses"];
+    assert!(answers["200"]["headers"]["x-request-id"].is_object());
+    assert!(answers["200"]["headers"]["ETag"].is_object());
+    let ready = &document["paths"]["/readyz"]["get"]["responses"]["503"];
+    assert!(ready["headers"]["Retry-After"].is_object());
+    let metrics = &document["paths"]["/metrics"]["get"]["responses"];
+    assert!(metrics["401"]["headers"]["WWW-Authenticate"].is_object());
+    assert!(metrics["500"].is_object());
+}
+
+#[tokio::test]
+async fn the_description_gives_a_route_only_the_problems_that_it_can_have() {
+    let document: serde_json::Value = serde_json::from_str(&server::openapi_json()).unwrap();
+    let has = |method: &str, path: &str, status: &str| {
+        document["paths"][path][method]["responses"][status].is_object()
+    };
+    assert!(has("get", "/v1/fs/file", "416") && !has("head", "/v1/fs/file", "416"));
+    assert!(has("delete", "/v1/fs/entry", "412") && !has("get", "/v1/fs/stat", "412"));
+    assert!(has("put", "/v1/fs/file", "415") && !has("get", "/v1/fs/file", "415"));
+    assert!(has("post", "/v1/fs/move", "422") && !has("post", "/v1/fs/mkdir", "422"));
+    assert!(has("put", "/v1/fs/file", "507") && !has("get", "/v1/fs/entries", "507"));
+}
+
+#[tokio::test]
 async fn the_page_loads_nothing_from_elsewhere() {
     let server = Server::start().await;
     let answer = server.get("/docs").await;

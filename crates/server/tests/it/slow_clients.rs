@@ -103,6 +103,30 @@ async fn a_body_that_is_slow_but_moves_arrives() {
 }
 
 #[tokio::test]
+async fn a_body_that_drips_for_ever_is_a_400() {
+    let server = impatient().await;
+    let stream = server.connect().await;
+    let (mut reader, mut writer) = stream.into_split();
+    let ask = ask("PUT", "/v1/fs/file?path=f").header("content-length", "1000000");
+    writer.write_all(&ask.into_bytes()).await.unwrap();
+    let drip = async {
+        let mut interval = tokio::time::interval(SHORT / 6);
+        while writer.write_all(b"x").await.is_ok() {
+            interval.tick().await;
+        }
+    };
+    let mut begin = [0; 12];
+    let told = tokio::select! {
+        read = reader.read_exact(&mut begin) => read,
+        () = drip => panic!("disconnected without an answer"),
+        () = tokio::time::sleep(SOON) => panic!("the dripping body was never refused"),
+    };
+    assert!(told.is_ok());
+    assert_eq!(&begin, b"HTTP/1.1 400");
+    assert!(server.names().is_empty());
+}
+
+#[tokio::test]
 async fn a_reader_that_takes_nothing_is_disconnected() {
     let server = impatient().await;
     // More than the socket buffers of both sides hold.

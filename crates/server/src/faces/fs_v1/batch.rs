@@ -7,9 +7,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use engine::{ArchiveLimits, Error, ErrorKind, Links};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use http::header::{CONTENT_TYPE, HeaderName, X_CONTENT_TYPE_OPTIONS};
+use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
+use super::browsers::{ASK_AGAIN, INERT};
 use super::errors::{Asked, Problems, explain};
 use super::file::outgoing;
 use super::paths::Place;
@@ -98,8 +99,8 @@ pub(super) async fn download(
     let mut archive = app.workspace.pack(&place.path, limits).await.map_err(failed)?;
     let first = archive.try_next().await.map_err(failed)?;
     let body = stream::iter(first).map(Ok).chain(archive).boxed();
-    let headers = [(CONTENT_TYPE, TAR), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
-    Ok((headers, outgoing(body)).into_response())
+    let body = outgoing(body, place.path);
+    Ok(([(CONTENT_TYPE, TAR)], INERT, ASK_AGAIN, body).into_response())
 }
 
 /// What both the request and the operator allow.

@@ -9,6 +9,7 @@ use http::HeaderValue;
 use http::header::{CONTENT_TYPE, HeaderName};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::browsers::ASK_AGAIN;
 use super::errors::{Asked, Problems, explain};
 use super::listing;
 use super::wire::{FsEntriesQuery, FsEntry};
@@ -45,7 +46,7 @@ pub(super) async fn entries(
     let page = Page { after: query.after, limit };
     let listing = listing::open(&app.workspace, &place.path, page).await.map_err(failed)?;
     let body = listing::body(listing.entries, &place).await.map_err(failed)?;
-    let mut response = ([(CONTENT_TYPE, "application/json")], body).into_response();
+    let mut response = ([(CONTENT_TYPE, "application/json")], ASK_AGAIN, body).into_response();
     if let Some(name) = listing.next_after.as_deref().and_then(encoded) {
         response.headers_mut().insert(HeaderName::from_static("x-next-after"), name);
     }

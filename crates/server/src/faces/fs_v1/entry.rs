@@ -8,6 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use engine::{Depth, Links, Parents};
 use http::HeaderMap;
 
+use super::browsers::ASK_AGAIN;
 use super::errors::{Asked, Problems, explain};
 use super::precondition;
 use super::wire::{FsActionResponse, FsDeleteQuery, FsPathQuery, FsStat};
@@ -90,5 +91,6 @@ pub(super) async fn stat(
     let entry = found
         .and_then(|entry| place.fitting(entry))
         .map_err(|err| explain(&app, &err, Asked::Any, &[&place]))?;
-    Ok((validators(&entry), Json(FsStat::new(&entry, place.shown))).into_response())
+    let stat = Json(FsStat::new(&entry, place.shown));
+    Ok((ASK_AGAIN, validators(&entry), stat).into_response())
 }

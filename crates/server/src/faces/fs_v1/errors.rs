@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error as _;
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorKind, SandboxPath};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
@@ -177,13 +177,23 @@ fn spoken_path(app: &App, err: &Error, places: &[&Place]) -> Option<String> {
 }
 
 /// Faults of the server are logged once, here, with the cause that the client is not told.
-pub(super) fn log_fault(err: &Error) {
-    let (kind, source) = (err.kind().word(), err.source());
+fn log_fault(err: &Error) {
+    let kind = err.kind().word();
+    // Clients choose names: `?` spells the line feeds and escapes that would forge a log.
+    let (error, path) = (err.message(), err.path().map(tracing::field::debug));
+    let source = || err.source().map(ToString::to_string);
     if matches!(err.kind(), ErrorKind::Io | ErrorKind::Unavailable) {
-        tracing::error!(kind, error = %err, source, "operation failed");
+        tracing::error!(kind, ?error, path, source = ?source(), "operation failed");
     } else {
-        tracing::debug!(kind, error = %err, source, "operation refused");
+        tracing::debug!(kind, ?error, path, source = ?source(), "operation refused");
     }
+}
+
+/// A failure in the middle of an answer, which has no other way to be told.
+pub(super) fn logged(err: Error, path: &SandboxPath) -> Error {
+    let err = err.on(path);
+    log_fault(&err);
+    err
 }
 
 /// The problems of every route, for the description of the interface.

@@ -6,17 +6,16 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use engine::{
-    ByteStream, Content, Entry, Error, ErrorKind, Links, Parents, Span, WriteMode, WriteOptions,
-    Written,
+    ByteStream, Content, Entry, Error, ErrorKind, Links, Parents, SandboxPath, Span, WriteMode,
+    WriteOptions, Written,
 };
 use futures::TryStreamExt as _;
-use http::header::{
-    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
 
-use super::errors::{Asked, Problems, explain, log_fault};
+use super::browsers::{ASK_AGAIN, INERT};
+use super::errors::{Asked, Problems, explain, logged};
 use super::paths::Place;
 use super::precondition;
 use super::wire::{FsPathQuery, FsWriteResponse, RawBytes};
@@ -212,7 +211,7 @@ async fn answer(
 }
 
 fn not_modified(entry: &Entry) -> Response {
-    (StatusCode::NOT_MODIFIED, validators(entry)).into_response()
+    (StatusCode::NOT_MODIFIED, ASK_AGAIN, validators(entry)).into_response()
 }
 
 fn with_size(problem: Problem, size: u64) -> Problem {
@@ -238,12 +237,13 @@ fn content_headers(content: Content) -> Response {
         (CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (CONTENT_LENGTH, HeaderValue::from(length)),
         (ACCEPT_RANGES, HeaderValue::from_static("bytes")),
-        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
-    (headers, validators(&content.entry), outgoing(content.body)).into_response()
+    let validators = validators(&content.entry);
+    let body = outgoing(content.body, content.entry.path);
+    (headers, INERT, ASK_AGAIN, validators, body).into_response()
 }
 
 /// A body whose failure breaks the answer off and is logged.
-pub(super) fn outgoing(body: ByteStream) -> Body {
-    Body::from_stream(body.inspect_err(log_fault))
+pub(super) fn outgoing(body: ByteStream, path: SandboxPath) -> Body {
+    Body::from_stream(body.map_err(move |err| logged(err, &path)))
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use engine::{EntryStream, Page, Result, SandboxPath, Workspace};
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 
-use super::errors::log_fault;
+use super::errors::logged;
 use super::paths::Place;
 use super::wire::FsEntry;
 use crate::problem::render;
@@ -85,7 +85,8 @@ pub(super) async fn body(entries: EntryStream, place: &Place) -> Result<Body> {
     let first = chunks.try_next().await?.unwrap_or_default();
     let Some(second) = chunks.try_next().await? else { return Ok(Body::from(first)) };
     let begun = stream::iter([Ok(first), Ok(second)]);
-    Ok(Body::from_stream(begun.chain(chunks.inspect_err(log_fault))))
+    let path = place.path.clone();
+    Ok(Body::from_stream(begun.chain(chunks.map_err(move |err| logged(err, &path)))))
 }
 
 fn chunks(entries: EntryStream, place: Place) -> impl Stream<Item = Result<Bytes>> {

@@ -1,6 +1,7 @@
 //! `/v1/fs` and `/v1/sessions`: the files of the sandbox, as the `sandbox-agent` client knows them.
 
 mod batch;
+mod browsers;
 mod entries;
 mod entry;
 mod errors;

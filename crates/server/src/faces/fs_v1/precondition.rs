@@ -34,10 +34,11 @@ async fn unmodified_since(app: &App, place: &Place, links: Links, date: i64) -> 
     let unmodified = entry.modified.is_some_and(|modified| modified.seconds <= date);
     match entry.version {
         Some(version) if unmodified => Ok(If::Matches(vec![version])),
-        Some(_) | None => {
-            let message = "the file is not in the expected state";
-            Err(Error::new(ErrorKind::PreconditionFailed, message).on(&place.path))
-        }
+        Some(_) | None => Err(failed().on(&place.path)),
     }
 }
 
+/// The error of a file that is not as expected.
+pub(super) fn failed() -> Error {
+    Error::new(ErrorKind::PreconditionFailed, "the file is not in the expected state")
+}

@@ -8,37 +8,37 @@ use crate::problem::Problem;
 use crate::query::{FromParams, Params};
 
 impl FromParams for FsPathQuery {
-    fn from_params(params: &Params) -> Result<Self, Problem> {
-        Ok(Self { path: params.required("path")?.to_owned(), session_id: params.session()? })
+    fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
+        Ok(Self { path: params.required("path")?, session_id: params.session()? })
     }
 }
 
 impl FromParams for FsEntriesQuery {
-    fn from_params(params: &Params) -> Result<Self, Problem> {
+    fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
         let limit = params.number("limit")?;
         if limit == Some(0) {
             return Err(Problem::invalid_request("`limit` must be at least 1")
                 .hint("leave `limit` out to list everything"));
         }
         Ok(Self {
-            path: params.optional("path")?.map(str::to_owned),
+            path: params.optional("path")?,
             session_id: params.session()?,
             limit,
-            after: params.optional("after")?.map(str::to_owned),
+            after: params.optional("after")?,
         })
     }
 }
 
 impl FromParams for FsSessionQuery {
-    fn from_params(params: &Params) -> Result<Self, Problem> {
+    fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
         Ok(Self { session_id: params.session()? })
     }
 }
 
 impl FromParams for FsDeleteQuery {
-    fn from_params(params: &Params) -> Result<Self, Problem> {
+    fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
         Ok(Self {
-            path: params.required("path")?.to_owned(),
+            path: params.required("path")?,
             session_id: params.session()?,
             recursive: params.flag("recursive")?,
         })
@@ -46,16 +46,16 @@ impl FromParams for FsDeleteQuery {
 }
 
 impl FromParams for FsUploadBatchQuery {
-    fn from_params(params: &Params) -> Result<Self, Problem> {
-        let path = params.optional("path")?.map(str::to_owned);
+    fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
+        let path = params.optional("path")?;
         Ok(Self { path, session_id: params.session()? })
     }
 }
 
 impl FromParams for FsDownloadBatchQuery {
-    fn from_params(params: &Params) -> Result<Self, Problem> {
+    fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
         Ok(Self {
-            path: params.optional("path")?.map(str::to_owned),
+            path: params.optional("path")?,
             session_id: params.session()?,
             max_bytes: params.number("maxBytes")?,
             max_entries: params.number("maxEntries")?,

@@ -71,7 +71,8 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Result<Json<HealthResp
     match app.workspace.stat(&SandboxPath::root(), Links::Follow).await {
         Ok(_) => Ok(ok()),
         Err(err) => {
-            tracing::warn!(error = %err, source = err.source(), "not ready");
+            let source = err.source().map(ToString::to_string);
+            tracing::warn!(error = ?err.message(), ?source, "not ready");
             Err(unready())
         }
     }

@@ -23,6 +23,8 @@ use crate::problem::{Class, Problem, ProblemDetails};
         (status = 401, description = "The token is missing or wrong",
             content_type = "application/problem+json", body = ProblemDetails),
         (status = 403, description = "An open server does not answer to this host name",
+            content_type = "application/problem+json", body = ProblemDetails),
+        (status = 500, description = "They could not be written",
             content_type = "application/problem+json", body = ProblemDetails)
     ),
     security(("bearer" = []))
@@ -31,6 +33,9 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Pro
     let text = app.metrics.render().map_err(|_| {
         let message = "the metrics could not be written";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Class::STREAM_ERROR, message)
+            .message(message)
+            .kind("io")
+            .hint("try again; every other route still answers")
     })?;
     Ok(([(CONTENT_TYPE, MEDIA_TYPE)], text).into_response())
 }
