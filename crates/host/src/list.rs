@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::{Dir, Error, Kind, Result, Stat, is_reserved, stat};
 
 /// Names are gathered in passes of at most so many bytes, with what it takes to find each.
-const PASS_BYTES: usize = 8 << 20;
+const PASS_BYTES: usize = 4 << 20;
 const READ_BYTES: usize = 64 << 10;
 /// What it takes to find a name.
 const EACH: usize = size_of::<(u32, u16)>();

@@ -58,14 +58,15 @@ async fn open_long(
     scout: EntryStream,
 ) -> Result<Listing> {
     let next_after = name_before_cut(scout, limit).await?;
-    let entries = workspace.list(dir, Page { after: page.after, limit: None }).await?;
+    let most = limit.saturating_mul(2);
+    let entries = workspace.list(dir, Page { after: page.after, limit: Some(most) }).await?;
     let Some(end) = next_after.clone() else { return Ok(Listing { entries, next_after }) };
     let mut ended = false;
     let within = entries.try_take_while(move |entry| {
         let within = !mem::replace(&mut ended, entry.path.name() == end);
         async move { Ok(within) }
     });
-    Ok(Listing { entries: within.take(limit.saturating_mul(2)).boxed(), next_after })
+    Ok(Listing { entries: within.boxed(), next_after })
 }
 
 /// The name of the last entry that belongs to a page; none if all of them do.
