@@ -1,10 +1,11 @@
 //! What a directory holds, sorted, with memory that does not grow with the directory.
 
 use std::ffi::OsStr;
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{FileType, OFlags, RawDir, SeekFrom, seek};
 use rustix::io::Errno;
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 use crate::{Dir, Error, Kind, Result, Stat, is_reserved, stat};
 
 /// Names are gathered in passes of at most so many bytes, with what it takes to find each.
-const PASS_BYTES: usize = 4 << 20;
+const PASS_BYTES: usize = 2 << 20;
 const READ_BYTES: usize = 64 << 10;
 /// What it takes to find a name.
 const EACH: usize = size_of::<(u32, u16)>();
@@ -85,25 +86,64 @@ pub(crate) fn each(
 /// Sorted names in one piece of memory.
 #[derive(Debug)]
 pub struct Names {
-    text: Vec<u8>,
-    ends: Vec<(u32, u16)>,
+    memory: Memory,
     /// Whether the directory holds names behind the last one.
     pub more: bool,
 }
 
 impl Names {
-    fn bytes(&self) -> usize {
-        self.text.len() + self.ends.len() * EACH
-    }
-
     /// The names in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &OsStr> {
-        self.ends.iter().map(|at| OsStr::from_bytes(slice(&self.text, *at)))
+        self.memory.ends.iter().map(|at| OsStr::from_bytes(slice(&self.memory.text, *at)))
     }
 
     /// The name at a position.
     pub fn nth(&self, position: usize) -> Option<&OsStr> {
-        self.ends.get(position).map(|at| OsStr::from_bytes(slice(&self.text, *at)))
+        self.memory.ends.get(position).map(|at| OsStr::from_bytes(slice(&self.memory.text, *at)))
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        mem::take(&mut self.memory).give_back();
+    }
+}
+
+/// Names one behind the other, and where each is.
+#[derive(Debug, Default)]
+struct Memory {
+    text: Vec<u8>,
+    ends: Vec<(u32, u16)>,
+}
+
+/// Memory of listings that are over. The allocator would keep it for every thread that listed.
+static SPARE: Mutex<Vec<Memory>> = Mutex::new(Vec::new());
+const MOST_SPARE: usize = 3;
+/// Less is not worth keeping.
+const WORTH_KEEPING: usize = 64 << 10;
+
+impl Memory {
+    fn take() -> Self {
+        SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(mut self) {
+        self.text.clear();
+        self.ends.clear();
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.text.capacity() > WORTH_KEEPING && spare.len() < MOST_SPARE {
+            spare.push(self);
+        }
+    }
+
+    fn push(&mut self, name: &[u8]) {
+        let start = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        self.ends.push((start, u16::try_from(name.len()).unwrap_or(u16::MAX)));
+        self.text.extend_from_slice(name);
+    }
+
+    fn bytes(&self) -> usize {
+        self.text.len() + self.ends.len() * EACH
     }
 }
 
@@ -118,7 +158,7 @@ struct First<'a> {
 
 impl<'a> First<'a> {
     fn new(after: Option<&'a [u8]>, most: usize) -> Self {
-        let names = Names { text: Vec::new(), ends: Vec::new(), more: false };
+        let names = Names { memory: Memory::take(), more: false };
         Self { after, most, names, bound: None }
     }
 
@@ -130,36 +170,31 @@ impl<'a> First<'a> {
             self.names.more = true;
             return;
         }
-        let start = u32::try_from(self.names.text.len()).unwrap_or(u32::MAX);
-        self.names.ends.push((start, u16::try_from(name.len()).unwrap_or(u16::MAX)));
-        self.names.text.extend_from_slice(name);
-        let too_many = self.names.ends.len() > self.most.saturating_mul(2).max(1024);
-        if too_many || self.names.bytes() > 2 * PASS_BYTES {
+        self.names.memory.push(name);
+        let too_many = self.names.memory.ends.len() > self.most.saturating_mul(2).max(1024);
+        if too_many || self.names.memory.bytes() > 2 * PASS_BYTES {
             self.trim();
         }
     }
 
     /// Sorts, and lets go of what lies behind the first `most` or behind one pass's memory.
     fn trim(&mut self) {
-        let Names { text, ends, more } = &mut self.names;
+        let Memory { text, ends } = &mut self.names.memory;
         ends.sort_unstable_by(|a, b| slice(text, *a).cmp(slice(text, *b)));
-        if ends.len() <= self.most && text.len() + ends.len() * EACH <= PASS_BYTES {
+        if ends.len() <= self.most && self.names.memory.bytes() <= PASS_BYTES {
             return;
         }
-        let mut kept = Vec::with_capacity(text.len().min(PASS_BYTES));
-        let mut kept_ends = Vec::new();
-        for at in ends.iter() {
-            let name = slice(text, *at);
-            let bytes = kept.len() + name.len() + (kept_ends.len() + 1) * EACH;
-            if kept_ends.len() == self.most || bytes > PASS_BYTES {
+        let mut kept = Memory::take();
+        for at in &self.names.memory.ends {
+            let name = slice(&self.names.memory.text, *at);
+            if kept.ends.len() == self.most || kept.bytes() + name.len() + EACH > PASS_BYTES {
                 self.bound = Some(name.to_vec());
-                *more = true;
+                self.names.more = true;
                 break;
             }
-            kept_ends.push((u32::try_from(kept.len()).unwrap_or(u32::MAX), at.1));
-            kept.extend_from_slice(name);
+            kept.push(name);
         }
-        (*text, *ends) = (kept, kept_ends);
+        mem::replace(&mut self.names.memory, kept).give_back();
     }
 
     fn finish(mut self) -> Names {
