@@ -82,12 +82,13 @@ fn a_tree_of_15000_levels_harms_no_archive() {
 fn a_tree_that_no_path_can_name_is_copied() {
     let premises = Premises::new(&[]);
     let server = start(&premises);
-    make_levels(&premises.root().join("deep"), 2500);
+    let depth = short_or_long(2500, LEVELS);
+    make_levels(&premises.root().join("deep"), depth);
     with_constant_descriptors(&server, || {
         let body = br#"{"from":"deep","to":"copy"}"#;
         server.connect().ask("POST", "/v1/fs/copy", &JSON, body).succeeds();
     });
-    assert_eq!(levels(&premises.root().join("copy")), 2500);
+    assert_eq!(levels(&premises.root().join("copy")), depth);
     for tree in ["deep", "copy"] {
         let target = format!("/v1/fs/entry?path={tree}&recursive=true");
         server.ask("DELETE", &target, b"").succeeds();

@@ -28,6 +28,7 @@ mod forged_archive;
 mod ledger;
 mod mounted;
 mod outside;
+mod overlay;
 mod pattern;
 mod raw_http;
 mod server_process;
