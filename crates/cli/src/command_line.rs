@@ -1,18 +1,25 @@
 //! The words of the command line, and the help that teaches them.
 
 mod files;
+mod place;
+mod snapshots;
+mod stores;
 
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::error::{ContextKind, ContextValue, Error};
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::{ServeFlags, ServerFlags, TokenWish, surroundings};
+use crate::failure::Style;
 
 pub(crate) use files::{
     ConnectionFlags, DEFAULT_ENDPOINT, DownloadFlags, FilesCommand, FilesFlags, ListFlags,
     MoveFlags, ReadFlags, RemoveFlags, TransferFlags, TreeFlags, WriteFlags,
 };
+pub(crate) use place::Place;
+pub(crate) use snapshots::{LimitFlags, SnapshotCommand, SnapshotFlags, WordFlags};
+pub(crate) use stores::{CollectFlags, SandboxCommand, SandboxFlags, StatsFlags};
 
 /// A file system for agent sandboxes that cannot be escaped and loses nothing it acknowledged.
 #[derive(Parser, Debug)]
@@ -24,9 +31,11 @@ pub(crate) use files::{
     arg_required_else_help = true,
     max_term_width = 100,
     after_help = "Examples:\n  \
-        sandkeep serve ./demo           serve a directory, confined\n  \
-        sandkeep fs list                look into it\n  \
-        sandkeep fs --dir ./demo tree   work on a directory without a server"
+        sandkeep serve ./demo                             serve a directory, confined\n  \
+        sandkeep serve --store file:./store               serve a virtual sandbox\n  \
+        sandkeep fs list                                  look into it\n  \
+        sandkeep fs --dir ./demo tree                     work on a directory without a server\n  \
+        sandkeep snapshot create --store file:./store     keep a sandbox as it is now"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -47,13 +56,18 @@ pub(crate) struct EarlyFlags {
 /// What can be done.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Serve one directory, confined by the kernel
+    /// Serve one directory, confined by the kernel, or a virtual sandbox
     ///
     /// Clients speak the /v1/fs interface of sandbox-agent; no path, link or race leads them out
-    /// of DIR. Every flag can also be set as a variable or as a key of sandkeep.toml, by its long
-    /// name; a flag beats the environment, the environment beats the file.
+    /// of DIR. With --store the tree is a sandbox of a store, which touches no other file of this
+    /// machine: memory: ends with the server, file:DIR stays.
+    ///
+    /// Every flag can also be set as a variable or as a key of sandkeep.toml, by its long name; a
+    /// flag beats the environment, the environment beats the file.
     #[command(after_help = "Examples:\n  \
         sandkeep serve ./demo\n  \
+        sandkeep serve --store memory:\n  \
+        sandkeep serve --store file:./store --sandbox alice --max-total-size 1G\n  \
         sandkeep serve ./demo --root-prefix /workspace --max-total-size 2G\n  \
         SANDKEEP_TOKEN=secret sandkeep serve ./demo --host 0.0.0.0\n  \
         sandkeep serve ./demo --port 0 --json")]
@@ -68,9 +82,38 @@ pub(crate) enum Command {
         sandkeep --no-token server")]
     Server(Box<ServerFlags>),
 
-    /// Work with files, on a server or directly in a directory
+    /// Work with files, on a server or directly in a directory or store
     #[command(after_help = files::AFTER_HELP, subcommand_required = true)]
     Fs(Box<FilesFlags>),
+
+    /// Keep, compare, bring back, fork and carry elsewhere what a tree holds
+    #[command(after_help = snapshots::AFTER_HELP, subcommand_required = true)]
+    Snapshot(Box<SnapshotFlags>),
+
+    /// Show how much a tree holds and how much it may
+    #[command(after_help = "Examples:\n  \
+        sandkeep stats --store file:./store\n  \
+        sandkeep stats --store file:./store --sandbox alice --json\n  \
+        sandkeep stats --dir ./demo")]
+    Stats(Box<StatsFlags>),
+
+    /// Free a store of what nothing leads to any more
+    ///
+    /// A server does this by itself every hour. What a collection finds, the next one deletes after
+    /// the grace; with --grace 0s both happen at once.
+    #[command(after_help = "Examples:\n  \
+        sandkeep gc --store file:./store\n  \
+        sandkeep gc --grace 0s --store file:./store")]
+    Gc(Box<CollectFlags>),
+
+    /// Make, list and remove the sandboxes of a store
+    #[command(
+        subcommand_required = true,
+        after_help = "Examples:\n  \
+        sandkeep sandbox create alice --max-total-size 1G --store file:./store\n  \
+        sandkeep sandbox list --store file:./store"
+    )]
+    Sandbox(Box<SandboxFlags>),
 
     /// Print the description of the HTTP interface (OpenAPI 3.1)
     #[command(after_help = "Examples:\n  sandkeep openapi > openapi.json")]
@@ -123,6 +166,25 @@ impl Cli {
     }
 }
 
+impl Command {
+    /// How results and failures are shown.
+    pub(crate) fn style(&self) -> Style {
+        match self {
+            Self::Fs(flags) => flags.output.style(),
+            Self::Snapshot(flags) => flags.output.style(),
+            Self::Stats(flags) => flags.output.style(),
+            Self::Gc(flags) => flags.output.style(),
+            Self::Sandbox(flags) => flags.output.style(),
+            Self::Serve(_)
+            | Self::Server(_)
+            | Self::Openapi
+            | Self::Completions { .. }
+            | Self::Man { .. }
+            | Self::Reference => Style::Words,
+        }
+    }
+}
+
 impl EarlyFlags {
     /// What was said of the token before the subcommand.
     pub(crate) fn wish(&self) -> TokenWish {
@@ -133,19 +195,17 @@ impl EarlyFlags {
         let given = self.token.is_some() || self.no_token;
         match command {
             Command::Serve(_) | Command::Server(_) | Command::Fs(_) => Ok(()),
-            Command::Openapi
+            Command::Snapshot(_)
+            | Command::Stats(_)
+            | Command::Gc(_)
+            | Command::Sandbox(_)
+            | Command::Openapi
             | Command::Completions { .. }
             | Command::Man { .. }
-            | Command::Reference
-                if given =>
-            {
+            | Command::Reference => {
                 let message = "--token and --no-token are for serve, server and fs";
-                Err(Cli::command().error(ErrorKind::ArgumentConflict, message))
+                if given { Err(place::conflict(message)) } else { Ok(()) }
             }
-            Command::Openapi
-            | Command::Completions { .. }
-            | Command::Man { .. }
-            | Command::Reference => Ok(()),
         }
     }
 }

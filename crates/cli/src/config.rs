@@ -1,10 +1,14 @@
 //! What the operator wants: flags, then the environment, then `sandkeep.toml`, then defaults.
 
 mod access;
+mod ceiling;
 mod confine;
 mod file;
 mod listen;
+mod served;
 mod size;
+mod source;
+mod store_url;
 pub(crate) mod surroundings;
 
 use std::fmt::Write as _;
@@ -15,12 +19,15 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 
 pub(crate) use access::{Access, TokenWish};
-pub(crate) use confine::{Confine, Durability};
+pub(crate) use ceiling::{Ceiling, LimitWish};
+pub(crate) use confine::{Confine, Durability, MAIN};
 pub(crate) use file::FoundFile;
 pub(crate) use listen::{Listen, LogFormat};
 pub(crate) use size::Size;
+pub(crate) use store_url::StoreUrl;
 
 use file::ConfigFile;
+use source::{Source, Sources};
 
 /// The flags of `serve`.
 #[derive(Args, Clone, Debug)]
@@ -84,9 +91,10 @@ impl ServeSettings {
             TokenWish { token: file.listen.token.clone(), no_token: file.listen.no_token };
         let (given, environment) = by_source(&flags.listen, matches);
         let access = Access::choose([given.over(early)?, environment, in_file])?;
+        let sources = Sources { matches, in_file: &file.keys };
         Ok(Self {
             listen: flags.listen.over(file.listen).over(Listen::usual()),
-            confine: flags.confine.over(file.confine).over(Confine::usual()),
+            confine: flags.confine.over(file.confine).settled(sources)?.or_usual(),
             access,
             in_file: file.keys,
             file: file.source,
@@ -97,14 +105,10 @@ impl ServeSettings {
     pub(crate) fn describe(&self, matches: &ArgMatches) -> Result<String> {
         let mut table = toml::Table::try_from(&self.confine)?;
         table.extend(toml::Table::try_from(&self.listen)?);
+        let sources = Sources { matches, in_file: &self.in_file };
         let mut text = String::new();
         for key in file::keys() {
-            let source = match matches.value_source(&key.replace('-', "_")) {
-                Some(ValueSource::CommandLine) => "flag",
-                Some(ValueSource::EnvVariable) => "environment",
-                Some(_) | None if self.in_file.contains(&key) => "file",
-                Some(_) | None => "default",
-            };
+            let source = sources.of(&key);
             match table.get(&key) {
                 Some(_) if key == "token" => writeln!(text, "# {key} is hidden  # {source}")?,
                 Some(value) => writeln!(text, "{key} = {value}  # {source}")?,

@@ -1,6 +1,5 @@
-//! `sandkeep fs`: one command, on a server or in a directory.
+//! `sandkeep fs`: one command, on a server, in a directory or in a store.
 
-mod body;
 mod change;
 mod download;
 mod hint;
@@ -8,7 +7,6 @@ mod list;
 mod local_archive;
 mod outline;
 mod outward_links;
-mod progress;
 mod read;
 mod tree;
 mod upload;
@@ -17,7 +15,7 @@ mod write;
 use anyhow::Result;
 
 use crate::command_line::{FilesCommand, FilesFlags};
-use crate::failure::{OrHint as _, Style};
+use crate::failure::OrHint as _;
 use crate::render::Output;
 
 use tree::Tree;
@@ -25,10 +23,9 @@ use tree::Tree;
 /// Runs one file command.
 pub(crate) fn run(flags: FilesFlags) -> Result<()> {
     let FilesFlags { connection, output, command } = flags;
-    let style = if output.json { Style::Json } else { Style::Words };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let mut out = Output::new(style);
+        let mut out = Output::new(output.style());
         let done = match Tree::open(&connection).await {
             Ok(tree) => carry_out(&command, &tree, &mut out).await,
             Err(err) => Err(err),

@@ -6,11 +6,18 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 /// The path without links and dots; what it names must exist.
 pub(crate) fn canonical(path: &Path) -> Result<PathBuf> {
     fs::canonicalize(path).with_context(|| format!("{} cannot be found", path.display()))
+}
+
+/// The same of what may not exist yet: it is found by what does.
+pub(crate) fn eventual(path: &Path) -> Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let there = path.ancestors().find(|above| above.exists()).unwrap_or(&path);
+    Ok(canonical(there)?.join(path.strip_prefix(there)?))
 }
 
 /// What is at `path`, links followed; nothing when nothing is there.
@@ -45,6 +52,15 @@ pub(crate) fn children(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(children)
 }
 
+/// Whether a directory is missing or holds nothing.
+pub(crate) fn is_empty(dir: &Path) -> Result<bool> {
+    match fs::read_dir(dir) {
+        Ok(mut children) => Ok(children.next().is_none()),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(err) => Err(err).with_context(|| format!("{} cannot be read", dir.display())),
+    }
+}
+
 /// Makes a directory and those above it. Whether it is new.
 pub(crate) fn make_dir(path: &Path) -> Result<bool> {
     let missing = look(path)?.is_none();
@@ -57,6 +73,21 @@ pub(crate) fn make_private_dir(path: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);
     builder.create(path).with_context(|| format!("{} cannot be made", path.display()))
+}
+
+/// The same; it is there after a power cut, too.
+pub(crate) fn make_lasting_dir(path: &Path) -> Result<()> {
+    let unfit = || format!("{} cannot be made", path.display());
+    let path = std::path::absolute(path).with_context(unfit)?;
+    if look(&path)?.is_some_and(|there| !there.is_dir()) {
+        bail!("{} is not a directory", path.display());
+    }
+    let missing: Vec<&Path> = path.ancestors().take_while(|above| !above.exists()).collect();
+    make_private_dir(&path)?;
+    for parent in missing.iter().filter_map(|made| made.parent()) {
+        File::open(parent).and_then(|parent| parent.sync_all()).with_context(unfit)?;
+    }
+    Ok(())
 }
 
 /// Removes a directory if it is empty; one that is not stays.

@@ -1,14 +1,23 @@
 //! The `sandkeep` command: parse, wire, run.
 
+mod ask;
+mod body;
 mod command_line;
 mod config;
 mod failure;
 mod files;
+mod gc;
 mod local;
+mod progress;
 mod reference;
 mod render;
+mod sandboxes;
 mod serve;
+mod snapshot;
 mod staging;
+mod stats;
+mod stores;
+mod trees;
 
 use std::process::ExitCode;
 
@@ -17,12 +26,10 @@ use clap::ArgMatches;
 
 use command_line::{Cli, Command};
 use config::{ServeSettings, ServerSettings};
-use failure::Style;
 
 fn main() -> ExitCode {
     let (cli, matches) = Cli::read();
-    let json = matches!(&cli.command, Command::Fs(flags) if flags.output.json);
-    let style = if json { Style::Json } else { Style::Words };
+    let style = cli.command.style();
     match run(cli, &matches) {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => failure::report(&err, style),
@@ -42,6 +49,10 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         }
         Command::Server(flags) => serve::server(ServerSettings::load(*flags, given, early)?),
         Command::Fs(flags) => files::run(*flags),
+        Command::Snapshot(flags) => snapshot::run(&flags, given),
+        Command::Stats(flags) => stats::run(&flags, given),
+        Command::Gc(flags) => gc::run(&flags),
+        Command::Sandbox(flags) => sandboxes::run(&flags),
         Command::Openapi => reference::openapi(),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { dir } => reference::manual(dir.as_deref()),

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use engine::{
     ArchiveLimits, ByteStream, Content, Create, Depth, DotDot, Entry, EntryKind, EntryStream,
     Error, ErrorKind, FileSystem, If, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents,
-    Result, SandboxPath, Span, Target, Unpacked, Usage, WriteMode, WriteOptions, Written,
+    Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, WriteMode, WriteOptions,
+    Written,
 };
 use futures::StreamExt as _;
 use http::Method;
@@ -168,6 +169,14 @@ impl FileSystem for Remote {
             request = request.query(&most.map(|most| (name, most)).as_slice());
         }
         Ok(incoming::stream(self.send(request).await?, self.endpoint()))
+    }
+
+    async fn batch(&self, _: Vec<Step>) -> Result<Vec<Option<Entry>>> {
+        Err(unsupported("take many steps as one"))
+    }
+
+    fn snapshots(&self) -> Option<&dyn Snapshots> {
+        None
     }
 }
 

@@ -23,6 +23,10 @@ pub enum Ability {
     UnpackLimits,
     /// An archive that breaks off says which limit it met.
     PackErrors,
+    /// Many changes can be made as one.
+    Batches,
+    /// States can be kept and brought back.
+    Snapshots,
     /// The fixture can plant a FIFO.
     Fifos,
 }
@@ -40,6 +44,8 @@ impl Ability {
         Self::LastingHandles,
         Self::UnpackLimits,
         Self::PackErrors,
+        Self::Batches,
+        Self::Snapshots,
         Self::Fifos,
     ];
 }

@@ -46,24 +46,61 @@ pub struct UnixTime {
 }
 
 /// An opaque token of a file's state: equal tokens mean an unchanged file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Version(String);
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Version(Token);
+
+/// Most tokens are short, and every look at a file makes one.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Token {
+    Short { len: u8, bytes: [u8; SHORT] },
+    Long(Box<str>),
+}
+
+/// The longest token that needs no memory of its own.
+const SHORT: usize = 30;
 
 impl Version {
     /// A version from its token: visible ASCII without quotes.
-    pub fn new(token: impl Into<String>) -> Self {
-        Self(token.into())
+    pub fn new(token: impl AsRef<str>) -> Self {
+        let token = token.as_ref();
+        let mut bytes = [0; SHORT];
+        match bytes.get_mut(..token.len()) {
+            Some(place) => {
+                place.copy_from_slice(token.as_bytes());
+                Self(Token::Short { len: token.len() as u8, bytes })
+            }
+            None => Self(Token::Long(token.into())),
+        }
+    }
+
+    /// A version from a token of digits.
+    pub(crate) fn of(digits: [[u8; 8]; 3]) -> Self {
+        let mut bytes = [0; SHORT];
+        bytes.iter_mut().zip(digits.as_flattened()).for_each(|(place, digit)| *place = *digit);
+        Self(Token::Short { len: digits.as_flattened().len() as u8, bytes })
     }
 
     /// The token.
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Token::Short { len, bytes } => {
+                let text = bytes.get(..usize::from(*len)).unwrap_or_default();
+                std::str::from_utf8(text).unwrap_or_default()
+            }
+            Token::Long(text) => text,
+        }
+    }
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Version").field(&self.as_str()).finish()
     }
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 
 use crate::archive::{ArchiveLimits, Unpacked};
-use crate::{Entry, Result, SandboxPath, UnixTime, Usage, Version};
+use crate::{
+    Entry, Error, ErrorKind, Result, SandboxPath, Snapshots, Step, UnixTime, Usage, Version,
+};
 
 /// A body on its way in or out. An error ends it.
 pub type ByteStream = BoxStream<'static, Result<Bytes>>;
@@ -80,6 +82,14 @@ pub trait FileSystem: fmt::Debug + Send + Sync + 'static {
     /// A tar archive of what a directory holds, or of one file, sorted. With limits the tree is
     /// measured before the first byte; special files are left out.
     async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream>;
+
+    /// Takes steps in order, all of them or none: nobody sees a state between, and one that fails
+    /// takes all back. Gives what is at each step's path afterwards. A tree that cannot do that
+    /// refuses with [`Unsupported`](crate::ErrorKind::Unsupported).
+    async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>>;
+
+    /// The snapshots of the tree, if it has any.
+    fn snapshots(&self) -> Option<&dyn Snapshots>;
 }
 
 /// An open file. Writes are durable after [`OpenFile::sync`].
@@ -127,6 +137,28 @@ pub enum Span {
     Between(Range<u64>),
     /// So many bytes at the end.
     Last(u64),
+}
+
+impl Span {
+    /// Which bytes of a file of this size are meant.
+    pub(crate) fn within(&self, size: u64) -> Result<Range<u64>> {
+        if let Self::Between(range) = self
+            && range.end < range.start
+        {
+            return Err(Error::new(ErrorKind::InvalidArgument, "the range ends before it starts"));
+        }
+        let range = match self {
+            Self::Whole => return Ok(0..size),
+            Self::From(start) => *start..size,
+            Self::Between(range) => range.start..range.end.min(size),
+            Self::Last(len) => size.saturating_sub(*len)..size,
+        };
+        if range.start >= size {
+            let message = format!("the range lies outside the file of {size} bytes");
+            return Err(Error::new(ErrorKind::RangeNotSatisfiable, message));
+        }
+        Ok(range)
+    }
 }
 
 /// An open file's entry and the bytes that were asked for.
@@ -280,4 +312,30 @@ pub struct MetadataChange {
     pub mode: Option<u32>,
     /// New time of modification.
     pub modified: Option<UnixTime>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_empty_file_is_no_error() {
+        assert_eq!(Span::Whole.within(0).unwrap(), 0..0);
+    }
+
+    #[test]
+    fn an_end_behind_the_file_is_clamped() {
+        assert_eq!(Span::Between(2..99).within(10).unwrap(), 2..10);
+    }
+
+    #[test]
+    fn a_start_behind_the_file_is_refused() {
+        let err = Span::From(10).within(10).unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::RangeNotSatisfiable);
+    }
+
+    #[test]
+    fn more_than_the_file_holds_from_its_end_is_all_of_it() {
+        assert_eq!(Span::Last(99).within(10).unwrap(), 0..10);
+    }
 }

@@ -4,10 +4,14 @@
 //! checks the role, the deadline and the limits, and hands the call to a [`FileSystem`].
 
 mod archive;
+mod batch;
 mod blocking;
+mod blocking_facade;
 mod buffers;
 mod entry;
+mod entry_store;
 mod error;
+mod files;
 mod filesystem;
 mod host_fs;
 mod limits;
@@ -15,11 +19,21 @@ mod name;
 mod path;
 mod sandbox;
 mod sessions;
+mod snapshot;
+mod text;
+mod tree;
+mod virtual_fs;
 mod workspace;
 
 pub use archive::{ArchiveLimits, Unpacked};
+pub use batch::Step;
+pub use blocking_facade::{
+    BlockingEntryStore, BlockingFiles, BlockingIter, BlockingReader, BlockingStore, BlockingWriter,
+};
 pub use entry::{Entry, EntryKind, UnixTime, Usage, Version};
+pub use entry_store::{CancellationToken, EntryStore, PathStream, StoredEntry, StoredEntryStream};
 pub use error::{Error, ErrorKind, Result};
+pub use files::{FileReader, FileWriter, Files};
 pub use filesystem::{
     ByteStream, Content, Create, Depth, EntryStream, FileSystem, If, Links, MetadataChange,
     OpenFile, OpenOptions, Page, Parents, Part, Span, Target, WriteMode, WriteOptions, Written,
@@ -29,4 +43,10 @@ pub use limits::Limits;
 pub use path::{DotDot, MAX_NAME, MAX_PATH, SandboxPath};
 pub use sandbox::{Sandbox, SandboxId};
 pub use sessions::Sessions;
+pub use snapshot::{
+    Difference, DifferenceKind, DifferenceStream, NewSnapshot, Point, Snapshot, SnapshotId,
+    Snapshots,
+};
+pub use text::{Encoding, Misfit};
+pub use virtual_fs::{CollectOptions, Collected, Problem, Store, Verified, VirtualFs};
 pub use workspace::{Role, Workspace};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::iter;
 
 use crate::name;
 use crate::{Error, ErrorKind, Result};
@@ -34,7 +35,29 @@ impl SandboxPath {
 
     /// The path that `raw` means when it starts at the root.
     pub fn parse(raw: &str, dots: DotDot) -> Result<Self> {
+        if is_plain(raw) {
+            return Ok(Self(raw.into()));
+        }
         Self::root().resolve(raw, dots)
+    }
+
+    /// The path that `raw` means by the rules of the library: a backslash is a slash, a missing
+    /// leading slash is added, empty and `.` segments vanish, `..` takes back one segment and
+    /// nothing at the root. None of that is ever an error.
+    ///
+    /// A NUL, a name of more than [`MAX_NAME`] bytes and a path of more than [`MAX_PATH`] are
+    /// [`InvalidPath`](crate::ErrorKind::InvalidPath), since no tree could hold them.
+    ///
+    /// ```
+    /// # use sandkeep_engine::SandboxPath;
+    /// assert_eq!(SandboxPath::clamped(r"\src\.\lib\..\main.rs\")?.as_str(), "/src/main.rs");
+    /// assert_eq!(SandboxPath::clamped("../../etc")?.as_str(), "/etc");
+    /// assert!(SandboxPath::clamped("")?.is_root());
+    /// assert!(SandboxPath::clamped("a\0b").is_err());
+    /// # Ok::<(), sandkeep_engine::Error>(())
+    /// ```
+    pub fn clamped(raw: &str) -> Result<Self> {
+        Self::parse(&raw.replace('\\', "/"), DotDot::Clamp)
     }
 
     /// The path that `raw` means when it starts here, whether or not it begins with a slash.
@@ -85,7 +108,14 @@ impl SandboxPath {
 
     /// The names from the root down.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
-        self.0.split('/').filter(|segment| !segment.is_empty())
+        let mut rest = self.0.get(1..).filter(|rest| !rest.is_empty());
+        iter::from_fn(move || {
+            let names = rest?;
+            let end = names.bytes().position(|byte| byte == b'/').unwrap_or(names.len());
+            let (name, behind) = names.split_at_checked(end)?;
+            rest = behind.get(1..);
+            Some(name)
+        })
     }
 
     /// How many names lie between the root and here.
@@ -129,7 +159,21 @@ impl SandboxPath {
     }
 }
 
-fn checked(segment: &str) -> Result<Cow<'_, str>> {
+/// Whether a text is surely a path as it stands, as most are: nothing needs to be taken apart.
+fn is_plain(raw: &str) -> bool {
+    let Some((b'/', rest)) = raw.as_bytes().split_first() else { return false };
+    // A name that begins with a dot may stand for another one. Escaped bytes, which have more than
+    // one spelling, begin with 0xF4.
+    let odd = |(before, byte): (&u8, &u8)| {
+        (*byte == 0) | (*byte == 0xF4) | (*before == b'/') & ((*byte == b'/') | (*byte == b'.'))
+    };
+    // Not `any`: looking at all bytes at once is faster than stopping early.
+    let is_odd = raw.as_bytes().iter().zip(rest).fold(false, |found, pair| found | odd(pair));
+    !is_odd && !raw.ends_with('/') && raw.len() <= MAX_NAME
+}
+
+/// A segment as a name, if it can be one.
+pub(crate) fn checked(segment: &str) -> Result<Cow<'_, str>> {
     let problem = match segment {
         "" => "a name is empty",
         "." | ".." => "path contains a `..` or `.` segment",

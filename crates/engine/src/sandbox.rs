@@ -1,5 +1,6 @@
 //! A client's world: an id, one tree, and where the client sees it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::{DotDot, Error, ErrorKind, FileSystem, Result, SandboxPath};
@@ -26,6 +27,12 @@ impl SandboxId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl fmt::Display for SandboxId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::archive::{ArchiveLimits, Unpacked};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, If, Links, MetadataChange,
-    OpenFile, OpenOptions, Page, Parents, Result, Sandbox, SandboxPath, Span, Target, Usage,
+    OpenFile, OpenOptions, Page, Parents, Result, Sandbox, SandboxPath, Span, Step, Target, Usage,
     WriteOptions, Written,
 };
 
@@ -153,6 +153,12 @@ impl Workspace {
     /// A tar archive of what a directory holds, or of one file.
     pub async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
         self.run(Role::Viewer, "pack", path, self.sandbox.files.pack(path, limits)).await
+    }
+
+    /// Takes steps in order, all of them or none.
+    pub async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
+        let work = self.sandbox.files.batch(steps);
+        self.run(Role::Developer, "batch", &SandboxPath::root(), work).await
     }
 
     async fn run<T>(

@@ -41,7 +41,7 @@ pub(crate) fn bytes(from: &OwnedFd, to: &OwnedFd, offset: u64) -> Result<u64> {
 }
 
 /// The next piece of a file that is not a hole.
-fn next_extent(file: &OwnedFd, at: u64, size: u64) -> Result<Option<(u64, u64)>> {
+pub(crate) fn next_extent(file: &OwnedFd, at: u64, size: u64) -> Result<Option<(u64, u64)>> {
     if at >= size {
         return Ok(None);
     }

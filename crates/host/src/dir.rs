@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::beneath::Beneath;
 use crate::staging::Staging;
-use crate::{Error, Result, Stat, Tally, stat, sweep, walk};
+use crate::{Error, Result, Stat, Tally, restore, stat, sweep, walk};
 
 const LOCK_TRIES: usize = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
@@ -30,6 +30,7 @@ pub struct Dir {
     beneath: Beneath,
     options: Options,
     staging: Option<Arc<Staging>>,
+    restoring: Mutex<()>,
 }
 
 /// How a directory is served.
@@ -62,15 +63,17 @@ pub enum Durability {
 }
 
 impl Dir {
-    /// Opens the directory at `path`, an operator's path.
+    /// Opens the directory at `path`, an operator's path. A restore that a kill interrupted is
+    /// finished first.
     pub fn open_root(path: &Path, options: Options) -> Result<Self> {
         let root = open_root(path)?;
         let path = real_path(&root)?;
         let beneath = Beneath::new(&path, options.mounts)?;
+        options.staging.iter().try_for_each(|place| restore::finish(place, &root))?;
         let staging =
             options.staging.iter().find_map(|place| Staging::open(place, &root).ok()).map(Arc::new);
         let root = RwLock::new(Arc::new(root));
-        Ok(Self { path, root, beneath, options, staging })
+        Ok(Self { path, root, beneath, options, staging, restoring: Mutex::new(()) })
     }
 
     /// Whether unfinished files lie outside the tree.
@@ -127,6 +130,11 @@ impl Dir {
     /// The place outside the tree, unless somebody removed it.
     pub(crate) fn staging(&self) -> Option<&Arc<Staging>> {
         self.staging.as_ref().filter(|staging| !is_gone(staging.dir()))
+    }
+
+    /// Held by the one restore that is under way.
+    pub(crate) fn restoring(&self) -> MutexGuard<'_, ()> {
+        self.restoring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn root(&self) -> Arc<OwnedFd> {

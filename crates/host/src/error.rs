@@ -32,6 +32,10 @@ pub enum Error {
     IntoItself,
     /// The tree holds a mount point, which cannot be moved or removed.
     MountInside,
+    /// There is no staging directory on the tree's own file system.
+    NoStaging,
+    /// A restore stopped halfway; the next start finishes it.
+    Unfinished,
     /// Anything else, as the kernel says it.
     Os(Errno),
 }
@@ -56,6 +60,8 @@ impl fmt::Display for Error {
             Self::Shared => f.write_str("the file has other names"),
             Self::IntoItself => f.write_str("a directory cannot go into itself"),
             Self::MountInside => f.write_str("the tree holds a mount point"),
+            Self::NoStaging => f.write_str("there is no staging directory"),
+            Self::Unfinished => f.write_str("a restore stopped halfway"),
             Self::Os(errno) => fmt::Display::fmt(errno, f),
         }
     }

@@ -9,21 +9,29 @@
 //! - `spot`: a name in an open directory, which is what every change acts on
 //! - `replace`: files are written elsewhere and renamed into place
 //! - `moving`, `walk`, `copy`, `merge`: what happens to whole trees
+//! - `descent`: down a tree and up again, for those who scan and compare
+//! - `restore`, `stage`, `journal`, `record`, `exchange`: a tree brought back to an earlier state
 
 mod beneath;
 mod clock;
 mod copy;
+mod descent;
 mod dir;
 mod error;
+mod exchange;
+mod journal;
 mod list;
 mod merge;
 mod mountinfo;
 mod moving;
 mod owner;
 mod read;
+mod record;
 mod replace;
+mod restore;
 mod scratch;
 mod spot;
+mod stage;
 mod staging;
 mod stat;
 mod sweep;
@@ -31,15 +39,19 @@ mod tree;
 mod walk;
 
 pub use clock::precise_now;
+pub use descent::Descent;
 pub use dir::{Dir, Durability, Mounts, Options};
 pub use error::{Error, Result};
 pub use list::{Listing, Names};
 pub use moving::Leftover;
 pub use read::OpenedFile;
+pub use record::Look;
 pub use replace::{Existing, Placed, Unfinished};
+pub use restore::Restore;
 pub use rustix::io::Errno;
 pub use scratch::Scratch;
 pub use spot::{Links, Parents, Spot};
+pub use stage::Stage;
 pub use staging::is_reserved;
 pub use stat::{Kind, Stat, Time};
 pub use tree::{StagedTree, TreeError};

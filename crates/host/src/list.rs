@@ -1,13 +1,13 @@
 //! What a directory holds, sorted, with memory that does not grow with the directory.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{FileType, OFlags, RawDir, SeekFrom, seek};
+use rustix::fs::{FileType, OFlags, RawDir, SeekFrom, readlinkat, seek};
 use rustix::io::Errno;
 
 use crate::{Dir, Error, Kind, Result, Stat, is_reserved, stat};
@@ -32,6 +32,14 @@ impl Dir {
 }
 
 impl Listing {
+    pub(crate) fn of(dir: OwnedFd) -> Self {
+        Self { dir }
+    }
+
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.dir
+    }
+
     /// The first names after `after`, sorted by their bytes: at most `most`, and no more than fit
     /// into the memory of one pass. Reads the whole directory.
     pub fn names(&self, after: Option<&OsStr>, most: usize) -> Result<Names> {
@@ -49,6 +57,16 @@ impl Listing {
     /// The state of a name, not followed; none when it vanished meanwhile.
     pub fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
         stat::if_there(&self.dir, name)
+    }
+
+    /// The state of the directory itself.
+    pub fn own_stat(&self) -> Result<Stat> {
+        stat::of(&self.dir)
+    }
+
+    /// What the link of a name holds.
+    pub fn read_link(&self, name: &OsStr) -> Result<OsString> {
+        Ok(OsString::from_vec(readlinkat(&self.dir, name, Vec::new())?.into_bytes()))
     }
 }
 
@@ -95,6 +113,11 @@ impl Names {
     /// The names in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &OsStr> {
         self.memory.ends.iter().map(|at| OsStr::from_bytes(slice(&self.memory.text, *at)))
+    }
+
+    /// How much memory they take.
+    pub fn size(&self) -> usize {
+        self.memory.bytes()
     }
 
     /// The name at a position.

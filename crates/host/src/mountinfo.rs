@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, open, readlinkat};
 
@@ -10,15 +11,35 @@ use crate::Result;
 
 /// Whether a mount point lies at `name` in `dir` or beneath it.
 pub(crate) fn is_mount_inside(dir: &OwnedFd, name: &OsStr) -> Result<bool> {
+    let mut path = path_of(dir)?;
+    path.extend_from_slice(name.as_bytes());
+    is_any(&path, |rest| matches!(rest, [] | [b'/', ..]))
+}
+
+/// Whether a mount point lies beneath `path` in `dir`, or beneath `dir` itself where that is empty.
+pub(crate) fn is_mount_beneath(dir: &OwnedFd, path: &Path) -> Result<bool> {
+    let mut names = path_of(dir)?;
+    if !path.as_os_str().is_empty() {
+        names.extend_from_slice(path.as_os_str().as_bytes());
+        return is_any(&names, |rest| matches!(rest, [] | [b'/', ..]));
+    }
+    is_any(&names, |rest| !rest.is_empty())
+}
+
+/// The path of an open directory, with a slash at its end.
+fn path_of(dir: &OwnedFd) -> Result<Vec<u8>> {
     let own = format!("/proc/self/fd/{}", dir.as_raw_fd());
     let mut path = readlinkat(CWD, own, Vec::new())?.into_bytes();
     if path.last() != Some(&b'/') {
         path.push(b'/');
     }
-    path.extend_from_slice(name.as_bytes());
-    Ok(mount_points()?.iter().any(|point| {
-        point.as_bytes().strip_prefix(&path[..]).is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
-    }))
+    Ok(path)
+}
+
+/// Whether any mount point begins like that and goes on as asked.
+fn is_any(beginning: &[u8], rest: impl Fn(&[u8]) -> bool) -> Result<bool> {
+    let points = mount_points()?;
+    Ok(points.iter().any(|point| point.as_bytes().strip_prefix(beginning).is_some_and(&rest)))
 }
 
 fn mount_points() -> Result<Vec<OsString>> {

@@ -1,13 +1,16 @@
 //! Opening files, after a look at what they are.
 
+use std::ffi::OsStr;
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstatfs, ftruncate, readlinkat, utimensat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, chmodat, fstatfs, ftruncate, openat, readlinkat, utimensat,
+};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite};
 
-use crate::{Dir, Error, Kind, Mounts, Result, Spot, Stat, Time, clock, stat};
+use crate::{Dir, Error, Kind, Listing, Mounts, Result, Spot, Stat, Time, clock, copy, stat};
 
 /// Offsets are signed numbers to the kernel; no file reaches farther.
 const FARTHEST: u64 = i64::MAX as u64;
@@ -46,6 +49,12 @@ impl Dir {
     /// Opens the regular file at a spot for reading.
     pub fn open_spot_to_read(&self, spot: &Spot) -> Result<(OpenedFile, Stat)> {
         self.reopen(&spot.look()?, OFlags::RDONLY)
+    }
+
+    /// Opens the regular file of a name in an open directory for reading.
+    pub fn open_listed(&self, dir: &Listing, name: &OsStr) -> Result<(OpenedFile, Stat)> {
+        let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        self.reopen(&openat(dir.fd(), name, look, Mode::empty())?, OFlags::RDONLY)
     }
 
     /// Changes the mode, of which only 0777 counts, and the time of what is at a spot.
@@ -108,6 +117,10 @@ impl Dir {
 }
 
 impl OpenedFile {
+    pub(crate) fn of(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
     pub(crate) fn into_fd(self) -> OwnedFd {
         self.fd
     }
@@ -127,6 +140,12 @@ impl OpenedFile {
             return Ok(0);
         }
         Ok(rustix::io::retry_on_intr(|| pread(&self.fd, &mut *space, offset))?)
+    }
+
+    /// Where the next bytes from `offset` on begin and end that are not a hole, of a file that is so
+    /// long; none if only a hole is left.
+    pub fn next_bytes(&self, offset: u64, len: u64) -> Result<Option<(u64, u64)>> {
+        copy::next_extent(&self.fd, offset, len)
     }
 
     /// Reads at `offset` what the page cache holds; none when that would wait for the disk, or

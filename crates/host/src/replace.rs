@@ -287,5 +287,10 @@ fn dress(file: &OwnedFd, at: &Spot, there: Option<&Stat>) -> Result<()> {
 /// Gives an open file a mode and a time of modification.
 pub(crate) fn set_mode_and_time(file: &OwnedFd, mode: u32, modified: Time) -> Result<()> {
     fchmod(file, Mode::from_raw_mode(mode & 0o777))?;
+    set_time(file, modified)
+}
+
+/// Gives an open file a time of modification.
+pub(crate) fn set_time(file: &OwnedFd, modified: Time) -> Result<()> {
     Ok(rustix::fs::futimens(file, &clock::modified_at(modified))?)
 }

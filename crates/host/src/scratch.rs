@@ -10,6 +10,7 @@ use rustix::io::Errno;
 #[derive(Debug)]
 pub struct Scratch {
     spot: Spot,
+    is_kept: bool,
 }
 
 impl Dir {
@@ -24,7 +25,7 @@ impl Dir {
         };
         let dir = staging.map_or(near, |staging| staging.dir());
         let dir = dir.try_clone().map_err(|_| Error::Os(Errno::MFILE))?;
-        Ok(Scratch { spot: Spot::in_dir(dir, random_name()?) })
+        Ok(Scratch { spot: Spot::in_dir(dir, random_name()?), is_kept: false })
     }
 }
 
@@ -32,6 +33,11 @@ impl Scratch {
     /// Where it is.
     pub fn spot(&self) -> &Spot {
         &self.spot
+    }
+
+    /// Lets what is there stay until it is cleared, even if that is by a later start.
+    pub(crate) fn keep(&mut self) {
+        self.is_kept = true;
     }
 
     /// Removes what is there now, and says how that went.
@@ -45,7 +51,9 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is swept by the next start.
-        let _unswept = walk::remove(&self.spot.dir, &self.spot.name);
+        if !self.is_kept {
+            // What cannot be removed now is swept by the next start.
+            let _unswept = walk::remove(&self.spot.dir, &self.spot.name);
+        }
     }
 }

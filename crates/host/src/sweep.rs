@@ -6,10 +6,11 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::staging::is_own;
 use crate::walk::{self, Walk};
-use crate::{Error, Kind, Result, is_reserved, list};
+use crate::{Error, Kind, Result, is_reserved, list, restore};
 use rustix::io::Errno;
 
-/// Removes every staging directory in `place` whose process is dead.
+/// Removes every staging directory in `place` whose process is dead, unless a tree that is not
+/// served now waits for what is in it.
 pub(crate) fn staging(place: &OwnedFd) -> Result<()> {
     let mut found = Vec::new();
     list::each(place, |name, kind| {
@@ -21,7 +22,8 @@ pub(crate) fn staging(place: &OwnedFd) -> Result<()> {
     for name in found {
         let Ok(dir) = walk::child(place, &name) else { continue };
         // Held while it is removed, so that nobody takes it for a free one.
-        if flock(&dir, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        let is_left = flock(&dir, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if is_left && !restore::is_awaited(&dir).unwrap_or(true) {
             let _stays_for_the_next_start = walk::remove(place, &name);
         }
     }
@@ -53,6 +55,7 @@ pub(crate) fn tree(top: &OwnedFd) -> Result<()> {
             let inner = if kind == Kind::Directory { walk::child(&dir, &name).ok() } else { None };
             let held = inner.as_ref().is_some_and(|inner| {
                 flock(inner, FlockOperation::NonBlockingLockExclusive).is_err()
+                    || restore::is_awaited(inner).unwrap_or(true)
             });
             if !held {
                 let _stays_for_the_next_start = walk::remove(&dir, &name);

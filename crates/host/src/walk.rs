@@ -283,7 +283,7 @@ fn gone(outcome: rustix::io::Result<()>) -> rustix::io::Result<()> {
 }
 
 /// Opens a directory that is to be emptied, whatever its mode forbids its owner.
-fn writable_child(dir: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
+pub(crate) fn writable_child(dir: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
     let opened = match child(dir, name) {
         Err(Error::Os(Errno::ACCESS)) => {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;

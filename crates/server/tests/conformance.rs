@@ -1,57 +1,84 @@
-//! What every file system promises, kept through `/v1/fs` by way of the Rust client.
+//! What every file system promises, kept through `/v1/fs` by way of the Rust client, whichever kind
+//! of tree is behind it.
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its trial")]
 
 use std::future::pending;
 use std::sync::Arc;
 
 use client::Remote;
-use conformance::{Ability, Fixture};
-use engine::{Durability, HostFs, HostOptions, Limits, Mounts, Sandbox, SandboxId, SandboxPath};
+use conformance::{Ability, Fixture, trials};
+use engine::{
+    Durability, FileSystem, HostFs, HostOptions, Limits, Mounts, Sandbox, SandboxId, SandboxPath,
+    Store,
+};
 use sandkeep_server as server;
 use server::{Access, App, Options};
-use tempfile::TempDir;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 
-/// What `/v1/fs` can express.
-const ABILITIES: &[Ability] = &[Ability::Fifos];
+/// What `/v1/fs` can express of a real directory.
+const OF_A_DIRECTORY: &[Ability] = &[Ability::Fifos];
+/// What it can express of a virtual tree, in which nobody can plant a FIFO.
+const OF_A_STORE: &[Ability] = &[];
 const TOKEN: &str = "conformance";
 
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
-    let trials = conformance::trials("fs_v1", ABILITIES, served);
-    libtest_mimic::run(&arguments, trials).exit();
+    let mut all = trials("fs_v1", OF_A_DIRECTORY, directory);
+    all.extend(trials("fs_v1-memory", OF_A_STORE, memory));
+    all.extend(trials("fs_v1-file", OF_A_STORE, file));
+    libtest_mimic::run(&arguments, all).exit();
 }
 
-/// A tree behind a server of its own, which ends with the runtime of its trial.
-fn served(limits: Limits) -> Fixture {
+fn directory(limits: Limits) -> Fixture {
     let outer = tempfile::tempdir().unwrap();
     let directory = tempfile::tempdir_in(outer.path()).unwrap();
-    let app = App::new(sandbox(&outer, &directory, limits), options()).unwrap();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let listener = TcpListener::from_std(listener).unwrap();
-    let _serving = tokio::spawn(server::run(listener, app, pending()));
-    let files = Remote::connect(&endpoint, Some(TOKEN)).unwrap();
-    let root = directory.path().to_owned();
-    Fixture::of_directory(Arc::new(files), &root, Box::new((directory, outer)))
-}
-
-fn options() -> Options {
-    Options::new(Access::Token(TOKEN.to_owned()))
-}
-
-fn sandbox(outer: &TempDir, directory: &TempDir, limits: Limits) -> Sandbox {
     let options = HostOptions {
         limits,
         durability: Durability::Relaxed,
         mounts: Mounts::Stay,
         staging: vec![outer.path().join("staging")],
     };
-    Sandbox {
-        id: SandboxId::parse("conformance").unwrap(),
-        files: Arc::new(HostFs::open(directory.path(), options).unwrap()),
-        prefix: SandboxPath::root(),
-        home: SandboxPath::root(),
-    }
+    let files = served(Arc::new(HostFs::open(directory.path(), options).unwrap()));
+    let root = directory.path().to_owned();
+    Fixture::of_directory(files, &root, Box::new((directory, outer)))
+}
+
+fn memory(limits: Limits) -> Fixture {
+    let files = virtual_tree("memory:", limits);
+    Fixture { files, plant_fifo: None, place: None, alive: Box::new(()) }
+}
+
+fn file(limits: Limits) -> Fixture {
+    let dir = tempfile::tempdir().unwrap();
+    let files = virtual_tree(&format!("file:{}", dir.path().join("store").display()), limits);
+    let place = Some(dir.path().to_owned());
+    Fixture { files, plant_fifo: None, place, alive: Box::new(dir) }
+}
+
+fn virtual_tree(url: &str, limits: Limits) -> Arc<dyn FileSystem> {
+    let files = async {
+        let store = Store::open(url).await.unwrap();
+        store.create(&id(), limits).await.unwrap()
+    };
+    let files = block_in_place(|| Handle::current().block_on(files));
+    served(Arc::new(files))
+}
+
+/// A tree as it is seen through a server of its own, which ends with the runtime of its trial.
+fn served(files: Arc<dyn FileSystem>) -> Arc<dyn FileSystem> {
+    let (prefix, home) = (SandboxPath::root(), SandboxPath::root());
+    let options = Options::new(Access::Token(TOKEN.to_owned()));
+    let app = App::new(Sandbox { id: id(), files, prefix, home }, options).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let listener = TcpListener::from_std(listener).unwrap();
+    let _serving = tokio::spawn(server::run(listener, app, pending()));
+    Arc::new(Remote::connect(&endpoint, Some(TOKEN)).unwrap())
+}
+
+fn id() -> SandboxId {
+    SandboxId::parse("conformance").unwrap()
 }

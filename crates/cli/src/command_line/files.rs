@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::error::{Error, ErrorKind};
+use clap::error::Error;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, CommandFactory as _, Subcommand};
-use engine::Span;
+use clap::{ArgMatches, Args, Subcommand};
+use engine::{SnapshotId, Span};
 
-use super::Cli;
-use crate::config::TokenWish;
+use super::place::{Place, conflict};
+use crate::config::{MAIN, StoreUrl, TokenWish};
+use crate::failure::Style;
 
 /// Where a server listens when nobody says otherwise.
 pub(crate) const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2468";
@@ -16,7 +17,11 @@ pub(crate) const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2468";
 pub(super) const AFTER_HELP: &str = "\
 Paths:
   On a server, relative paths begin at the session's working directory or the sandbox's home, and
-  absolute paths are those that the sandbox sees. With --dir, both begin at DIR.
+  absolute paths are those that the sandbox sees. With --dir and --store, both begin at the root.
+
+Without a server:
+  --dir DIR works in a directory, --store URL [--sandbox NAME] in a sandbox of a store, which must
+  not be open in a server at that time. --at SNAPSHOT looks into a snapshot of either.
 
 Exit codes:
   0  done
@@ -24,7 +29,8 @@ Exit codes:
   2  wrong usage, or a path that cannot be
   3  not found
   4  refused: permission, role, token, or a path that leads out of the sandbox
-  5  conflict: something exists, is not empty, is locked, or is not in the expected version
+  5  conflict: something exists, is not empty, is locked or open elsewhere, or is not in the
+     expected version
   6  the server cannot be reached, or is too busy: try again
 
 Examples:
@@ -32,6 +38,7 @@ Examples:
   echo hello | sandkeep fs write notes/hello.txt
   sandkeep fs read notes/hello.txt
   sandkeep fs --dir ./demo tree
+  sandkeep fs --store file:./store --at before-upgrade read notes/hello.txt
   sandkeep fs --endpoint http://10.0.0.7:2468 --token secret upload ./src /workspace";
 
 /// Flags of every file command.
@@ -72,10 +79,39 @@ pub(crate) struct ConnectionFlags {
 
     /// Work directly in this directory, without a server
     #[arg(long, value_name = "DIR", global = true)]
-    pub(crate) dir: Option<PathBuf>,
+    dir: Option<PathBuf>,
+
+    /// Work directly in a sandbox of this store, such as file:./store, without a server
+    #[arg(long, value_name = "URL", global = true)]
+    store: Option<StoreUrl>,
+
+    /// Which sandbox of the store [default: main]
+    #[arg(long, value_name = "NAME", global = true)]
+    sandbox: Option<String>,
+
+    /// Store that keeps the snapshots of DIR
+    #[arg(long, value_name = "URL", global = true)]
+    snapshots: Option<StoreUrl>,
+
+    /// Look into this snapshot instead of the tree as it is now
+    #[arg(long, value_name = "SNAPSHOT", global = true, value_parser = SnapshotId::parse)]
+    pub(crate) at: Option<SnapshotId>,
 }
 
 impl ConnectionFlags {
+    /// The tree of this machine that is meant, if it is none of a server.
+    pub(crate) fn place(&self) -> Option<Place> {
+        let name = self.sandbox.clone().unwrap_or_else(|| MAIN.into());
+        match (&self.dir, &self.store) {
+            (Some(dir), _) => {
+                let (dir, snapshots) = (dir.clone(), self.snapshots.clone());
+                Some(Place::Directory { dir, snapshots, name })
+            }
+            (None, Some(store)) => Some(Place::Sandbox { store: store.clone(), name }),
+            (None, None) => None,
+        }
+    }
+
     /// Takes in what was said of the token before `fs`, which beats the environment, and refuses
     /// two trees at once.
     pub(super) fn settle(&mut self, given: &ArgMatches, early: TokenWish) -> Result<(), Error> {
@@ -87,13 +123,38 @@ impl ConnectionFlags {
         }
         self.token = self.token.take().filter(|token| !token.is_empty());
         let on_server = ["endpoint", "session_id"].into_iter().find(|name| is_flag(name));
-        match (&self.dir, on_server) {
-            (Some(_), Some(name)) => {
-                let flag = name.replace('_', "-");
-                let message = format!("--dir works without a server, and --{flag} is about one");
-                Err(Cli::command().error(ErrorKind::ArgumentConflict, message))
+        self.check(on_server)
+    }
+
+    fn check(&self, on_server: Option<&str>) -> Result<(), Error> {
+        let local = match (&self.dir, &self.store) {
+            (Some(_), Some(_)) => return Err(conflict("--dir and --store mean two trees")),
+            (Some(_), None) => Some("--dir"),
+            (None, Some(_)) => Some("--store"),
+            (None, None) => None,
+        };
+        if let (Some(local), Some(name)) = (local, on_server) {
+            let flag = name.replace('_', "-");
+            let message = format!("{local} works without a server, and --{flag} is about one");
+            return Err(conflict(&message));
+        }
+        if self.store.is_some() && self.snapshots.is_some() {
+            let message = "a sandbox of --store keeps its snapshots there, not in --snapshots";
+            return Err(conflict(message));
+        }
+        let locally = [
+            ("--sandbox", self.sandbox.is_some()),
+            ("--snapshots", self.snapshots.is_some()),
+            ("--at", self.at.is_some()),
+        ];
+        match locally.into_iter().find(|(_, is_set)| *is_set) {
+            Some((flag, _)) if local.is_none() => {
+                Err(conflict(&format!("{flag} works without a server: give --store, or --dir")))
             }
-            _ => Ok(()),
+            Some((flag, _)) if self.dir.is_some() && self.snapshots.is_none() => {
+                Err(conflict(&format!("with --dir, {flag} needs --snapshots")))
+            }
+            Some(_) | None => Ok(()),
         }
     }
 }
@@ -103,7 +164,14 @@ impl ConnectionFlags {
 pub(crate) struct OutputFlags {
     /// Answer in JSON
     #[arg(long, global = true)]
-    pub(crate) json: bool,
+    json: bool,
+}
+
+impl OutputFlags {
+    /// How results and failures are shown.
+    pub(crate) fn style(self) -> Style {
+        if self.json { Style::Json } else { Style::Words }
+    }
 }
 
 /// What can be done with files.

@@ -1,4 +1,4 @@
-//! Settings of a served directory: where it is, where clients see it, how much it may hold.
+//! Settings of a served tree: where it is, where clients see it, how much it may hold.
 
 use std::path::{Path, PathBuf};
 
@@ -6,22 +6,36 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use super::Size;
+use super::{Ceiling, LimitWish, Size, StoreUrl};
 
 const DIR: &str = "sandbox";
+/// The sandbox that is meant when nobody names one.
+pub(crate) const MAIN: &str = "main";
 const MOST_CONNECTIONS: usize = 1024;
 
-/// One source's settings of a served directory; what is absent is left to the next source.
+/// One source's settings of a served tree; what is absent is left to the next source.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[command(next_help_heading = "The directory and its limits")]
+#[command(next_help_heading = "The tree and its limits")]
 pub(crate) struct Confine {
     /// Directory to serve; it is made when missing [default: ./sandbox]
     #[arg(value_name = "DIR", env = "SANDKEEP_DIR", help_heading = "Arguments")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Absolute path at which clients see the directory, such as /workspace or /
-    /// [default: its own absolute path]
+    /// Serve a virtual sandbox of this store instead of a directory: memory: or file:DIR
+    #[arg(long, env = "SANDKEEP_STORE", value_name = "URL")]
+    pub(crate) store: Option<StoreUrl>,
+
+    /// Which sandbox of the store; it is made when missing [default: main]
+    #[arg(long, env = "SANDKEEP_SANDBOX", value_name = "NAME")]
+    pub(crate) sandbox: Option<String>,
+
+    /// Store that keeps the snapshots of DIR, outside of it; --sandbox says under which name
+    #[arg(long, env = "SANDKEEP_SNAPSHOTS", value_name = "URL")]
+    pub(crate) snapshots: Option<StoreUrl>,
+
+    /// Absolute path at which clients see the tree, such as /workspace or /
+    /// [default: DIR's own absolute path; / for a sandbox of a store]
     #[arg(long, env = "SANDKEEP_ROOT_PREFIX", value_name = "PATH")]
     pub(crate) root_prefix: Option<String>,
 
@@ -30,17 +44,18 @@ pub(crate) struct Confine {
     #[arg(long, env = "SANDKEEP_STAGING", value_name = "DIR")]
     pub(crate) staging: Option<PathBuf>,
 
-    /// The longest file, such as 10MiB [default: no limit]
+    /// The longest file, such as 10MiB, or none [default: no limit; a sandbox of a store keeps the
+    /// limits that it has]
     #[arg(long, env = "SANDKEEP_MAX_FILE_SIZE", value_name = "SIZE")]
-    pub(crate) max_file_size: Option<Size>,
+    pub(crate) max_file_size: Option<Ceiling<Size>>,
 
-    /// All files together, such as 2G [default: no limit]
+    /// All files together, such as 2G, or none [default: likewise]
     #[arg(long, env = "SANDKEEP_MAX_TOTAL_SIZE", value_name = "SIZE")]
-    pub(crate) max_total_size: Option<Size>,
+    pub(crate) max_total_size: Option<Ceiling<Size>>,
 
-    /// Files and directories together, DIR included [default: no limit]
+    /// Files and directories together, the root included, or none [default: likewise]
     #[arg(long, env = "SANDKEEP_MAX_NODES", value_name = "COUNT")]
-    pub(crate) max_nodes: Option<u64>,
+    pub(crate) max_nodes: Option<Ceiling<u64>>,
 
     /// The content of one downloaded archive [default: no limit]
     #[arg(long, env = "SANDKEEP_MAX_ARCHIVE_SIZE", value_name = "SIZE")]
@@ -65,7 +80,7 @@ pub(crate) struct Confine {
     )]
     pub(crate) cross_mounts: Option<bool>,
 
-    /// Do without Landlock, the kernel's second wall around DIR
+    /// Do without Landlock, the kernel's second wall around DIR or the store
     #[arg(
         long, env = "SANDKEEP_NO_LANDLOCK", value_name = "BOOL", num_args = 0..=1,
         require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new()
@@ -88,6 +103,9 @@ impl Confine {
     pub(crate) fn over(self, lower: Self) -> Self {
         Self {
             dir: self.dir.or(lower.dir),
+            store: self.store.or(lower.store),
+            sandbox: self.sandbox.or(lower.sandbox),
+            snapshots: self.snapshots.or(lower.snapshots),
             root_prefix: self.root_prefix.or(lower.root_prefix),
             staging: self.staging.or(lower.staging),
             max_file_size: self.max_file_size.or(lower.max_file_size),
@@ -107,6 +125,8 @@ impl Confine {
         for path in [&mut self.dir, &mut self.staging].into_iter().flatten() {
             *path = base.join(&*path);
         }
+        let based = |url: StoreUrl| url.relative_to(base);
+        (self.store, self.snapshots) = (self.store.map(based), self.snapshots.map(based));
         self
     }
 
@@ -115,20 +135,39 @@ impl Confine {
         self.dir.as_deref().unwrap_or(Path::new(DIR))
     }
 
+    /// What is said of the tree's limits.
+    pub(crate) fn limits(&self) -> LimitWish {
+        LimitWish {
+            file_size: self.max_file_size,
+            total_size: self.max_total_size,
+            nodes: self.max_nodes,
+        }
+    }
+
+    /// The sandbox to serve, or the name under which a directory's snapshots are kept.
+    pub(crate) fn sandbox(&self) -> &str {
+        self.sandbox.as_deref().unwrap_or(MAIN)
+    }
+
     /// Connections that are open at once.
     pub(crate) fn most_connections(&self) -> usize {
         self.max_connections.unwrap_or(MOST_CONNECTIONS)
     }
 
-    /// What holds when nobody says anything.
-    pub(crate) fn usual() -> Self {
-        Self {
-            dir: Some(DIR.into()),
+    /// These settings, and what holds when nobody says anything.
+    pub(crate) fn or_usual(self) -> Self {
+        let tree = if self.store.is_some() {
+            Self { root_prefix: Some("/".into()), ..Self::default() }
+        } else {
+            Self { dir: Some(DIR.into()), cross_mounts: Some(false), ..Self::default() }
+        };
+        let is_stored = self.store.is_some() || self.snapshots.is_some();
+        self.over(tree).over(Self {
+            sandbox: is_stored.then(|| MAIN.into()),
             durability: Some(Durability::Full),
             max_connections: Some(MOST_CONNECTIONS),
-            cross_mounts: Some(false),
             no_landlock: Some(false),
             ..Self::default()
-        }
+        })
     }
 }

@@ -13,7 +13,7 @@ use super::{Confine, Listen, surroundings};
 pub(crate) struct ConfigFile {
     /// Settings of the server.
     pub(crate) listen: Listen,
-    /// Settings of the served directory.
+    /// Settings of the served tree.
     pub(crate) confine: Confine,
     /// The keys that it holds.
     pub(crate) keys: Vec<String>,
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_strange_key_is_refused_with_all_names() {
-        assert!(refusal("zzz = 1").contains("the keys are dir, root-prefix,"));
+        assert!(refusal("zzz = 1").contains("the keys are dir, store, sandbox,"));
     }
 
     #[test]
@@ -154,6 +154,8 @@ mod tests {
         let file = parsed("dir = \"work\"\nstaging = \"/tmp/s\"").unwrap();
         assert_eq!(file.confine.dir(), Path::new("/etc/sandkeep/work"));
         assert_eq!(file.confine.staging.as_deref(), Some(Path::new("/tmp/s")));
+        let file = parsed("store = \"file:./store\"").unwrap();
+        assert_eq!(file.confine.store.unwrap().to_string(), "file:/etc/sandkeep/./store");
     }
 
     #[test]

@@ -17,12 +17,13 @@ use serde_json::json;
 
 use crate::command_line::DownloadFlags;
 use crate::local;
+use crate::progress::Progress;
 use crate::render::{Output, counted, shown, size};
+use crate::trees::directory;
 
 use super::outward_links::{self, LeftOut};
-use super::progress::Progress;
 use super::read;
-use super::tree::{Tree, directory};
+use super::tree::Tree;
 
 /// Fetches a file or directory.
 pub(super) async fn run(flags: &DownloadFlags, tree: &Tree, out: &mut Output) -> Result<()> {

@@ -54,7 +54,7 @@ pub(super) fn next(
         ErrorKind::StorageFull | ErrorKind::TooManyNodes => {
             Some(format!("make room: {}", fs("delete -r PATH")))
         }
-        ErrorKind::OutsideSandbox if connection.dir.is_none() => {
+        ErrorKind::OutsideSandbox if connection.place().is_none() => {
             Some("see where the sandbox lies: ".to_owned() + &fs("stat ."))
         }
         ErrorKind::NotAFile
@@ -71,12 +71,19 @@ pub(super) fn next(
         | ErrorKind::BrokenBody
         | ErrorKind::Unsupported
         | ErrorKind::SessionExists
-        | ErrorKind::Io => advice(err, command),
+        | ErrorKind::Io => advice(err, command, connection),
     }
 }
 
 /// What the server advises, where the command itself has no better idea.
-fn advice(err: &engine::Error, command: &FilesCommand) -> Option<String> {
+fn advice(
+    err: &engine::Error,
+    command: &FilesCommand,
+    connection: &ConnectionFlags,
+) -> Option<String> {
+    if err.kind() == ErrorKind::ReadOnly && connection.at.is_some() {
+        return Some("leave out --at to change the tree as it is now".into());
+    }
     let strict = matches!(command, FilesCommand::Download(flags) if flags.strict);
     if strict && err.kind() == ErrorKind::BadArchive {
         return Some("leave out --strict to fetch everything else".into());
@@ -86,15 +93,16 @@ fn advice(err: &engine::Error, command: &FilesCommand) -> Option<String> {
 
 /// The beginning of a command on the same tree.
 fn program(connection: &ConnectionFlags) -> String {
-    match &connection.dir {
-        Some(dir) => format!("sandkeep fs --dir {} ", quoted(&dir.display().to_string())),
+    let at = connection.at.as_ref().map_or_else(String::new, |id| format!("--at {id} "));
+    match connection.place() {
+        Some(place) => format!("sandkeep fs {} {at}", place.words()),
         None if connection.endpoint == DEFAULT_ENDPOINT => "sandkeep fs ".into(),
         None => format!("sandkeep fs --endpoint {} ", quoted(&connection.endpoint)),
     }
 }
 
 fn unreachable(connection: &ConnectionFlags) -> String {
-    match &connection.dir {
+    match connection.place() {
         Some(_) => "try again".into(),
         None if connection.endpoint == DEFAULT_ENDPOINT => {
             "start a server with `sandkeep serve DIR`, or work without one with --dir DIR".into()

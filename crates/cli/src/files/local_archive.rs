@@ -14,9 +14,8 @@ use engine::{ByteStream, Error, ErrorKind};
 use tar::{Builder, EntryType, Header};
 use tokio::sync::mpsc::Sender;
 
+use crate::body;
 use crate::local;
-
-use super::body;
 
 /// Local files and directories on their way into an archive.
 pub(super) struct LocalArchive {

@@ -7,9 +7,9 @@ use engine::{Content, Span};
 use futures::TryStreamExt as _;
 
 use crate::command_line::ReadFlags;
+use crate::progress::Progress;
 use crate::render::Output;
 
-use super::progress::Progress;
 use super::tree::Tree;
 
 /// Writes a file's bytes to stdout.

@@ -1,17 +1,16 @@
 //! The tree that a command works on, and where its relative paths begin.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use client::Remote;
-use engine::{DotDot, Durability, FileSystem, HostFs, HostOptions, Limits, Mounts, SandboxPath};
+use engine::{DotDot, FileSystem, SandboxPath};
 
-use crate::command_line::ConnectionFlags;
+use crate::command_line::{ConnectionFlags, Place};
 use crate::failure::OrHint as _;
-use crate::{local, staging};
+use crate::trees::{LocalTree, Missing, without_snapshots};
 
-/// A tree, on a server or in a directory.
+/// A tree, on a server, in a directory or in a store.
 pub(super) struct Tree {
     /// Its files.
     pub(super) files: Arc<dyn FileSystem>,
@@ -22,11 +21,9 @@ pub(super) struct Tree {
 impl Tree {
     /// The tree that the flags mean.
     pub(super) async fn open(flags: &ConnectionFlags) -> Result<Self> {
-        if let Some(dir) = &flags.dir {
-            let files = local::canonical(dir).and_then(|dir| directory(&dir)).or_hint(|| {
-                "name a directory that exists; `sandkeep serve DIR` makes one".into()
-            })?;
-            return Ok(Self { files: Arc::new(files), base: SandboxPath::root() });
+        if let Some(place) = flags.place() {
+            let files = local(&place, flags).await?;
+            return Ok(Self { files, base: SandboxPath::root() });
         }
         let remote = Remote::connect(&flags.endpoint, flags.token.as_deref())?;
         let base = remote.working_directory(flags.session_id.as_deref()).await?;
@@ -40,15 +37,13 @@ impl Tree {
     }
 }
 
-/// A directory of this machine as a tree. Nothing is left beside it: unfinished files lie in the
-/// user's own staging directory, or hidden within.
-pub(super) fn directory(dir: &Path) -> Result<HostFs> {
-    let staging: Vec<PathBuf> = staging::of_the_user(dir).into_iter().collect();
-    let options = HostOptions {
-        limits: Limits::default(),
-        durability: Durability::Full,
-        mounts: Mounts::Stay,
-        staging,
-    };
-    HostFs::open(dir, options).with_context(|| format!("{} cannot be used", dir.display()))
+/// The files of a tree of this machine, now or as a snapshot keeps them.
+async fn local(place: &Place, flags: &ConnectionFlags) -> Result<Arc<dyn FileSystem>> {
+    let files = LocalTree::open(place, Missing::Refused).await?.files();
+    let Some(id) = &flags.at else { return Ok(files) };
+    let snapshots = files.snapshots().ok_or_else(without_snapshots)?;
+    snapshots
+        .open(id)
+        .await
+        .or_hint(|| format!("see which there are: sandkeep snapshot list {}", place.words()))
 }

@@ -5,10 +5,10 @@ use engine::{ArchiveLimits, SandboxPath, Unpacked};
 use serde_json::json;
 
 use crate::command_line::TransferFlags;
+use crate::progress::Progress;
 use crate::render::{Output, counted, shown, size};
 
 use super::local_archive::LocalArchive;
-use super::progress::Progress;
 use super::tree::Tree;
 
 /// Sends local files and directories; each arrives under its own name.

@@ -7,12 +7,12 @@ use anyhow::{Context as _, Result};
 use engine::{ByteStream, If, Parents, Version, WriteMode, WriteOptions, Written};
 use serde_json::json;
 
+use crate::body;
 use crate::command_line::WriteFlags;
 use crate::local;
+use crate::progress::Progress;
 use crate::render::{Output, shown, size};
 
-use super::body;
-use super::progress::Progress;
 use super::tree::Tree;
 
 /// Writes a file.

@@ -1,12 +1,13 @@
 //! Entries as rows of a table, or as an array of JSON objects; either way as they come.
 
 use anyhow::Result;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
-use engine::{Entry, EntryKind, UnixTime};
-use jiff::Timestamp;
+use comfy_table::{Cell, Color};
+use engine::{Entry, EntryKind};
 use serde::Serialize;
 
-use super::{Output, shown, size, time};
+use super::rows::JsonArray;
+use super::table::{lay_out, right};
+use super::{Output, exact_time, shown, size, time};
 
 /// Rows that are laid out together: a longer listing keeps its memory and becomes several blocks.
 const BLOCK: usize = 1000;
@@ -40,8 +41,8 @@ impl<'a> EntryJson<'a> {
             kind: kind(entry.kind),
             size: entry.size,
             mode: entry.mode.map(mode),
-            created: entry.created.and_then(exact),
-            modified: entry.modified.and_then(exact),
+            created: entry.created.and_then(exact_time),
+            modified: entry.modified.and_then(exact_time),
             version: entry.version.as_ref().map(engine::Version::as_str),
             depth: None,
         }
@@ -59,22 +60,21 @@ enum Columns {
 pub(crate) struct EntryRows {
     columns: Columns,
     block: Vec<Entry>,
-    written: usize,
+    array: JsonArray,
+    titled: bool,
 }
 
 impl EntryRows {
     /// An empty listing; `long` shows all that is known.
     pub(crate) fn new(long: bool) -> Self {
         let columns = if long { Columns::All } else { Columns::Few };
-        Self { columns, block: Vec::new(), written: 0 }
+        Self { columns, block: Vec::new(), array: JsonArray::default(), titled: false }
     }
 
     /// Adds an entry.
     pub(crate) fn push(&mut self, entry: Entry, out: &mut Output) -> Result<()> {
         if out.json() {
-            out.bytes(if self.written == 0 { b"[\n" } else { b",\n" })?;
-            self.written += 1;
-            return out.bytes(serde_json::to_string(&EntryJson::new(&entry))?.as_bytes());
+            return self.array.push(&EntryJson::new(&entry), out);
         }
         self.block.push(entry);
         if self.block.len() >= BLOCK { self.lay_out(out) } else { Ok(()) }
@@ -82,55 +82,29 @@ impl EntryRows {
 
     /// Writes what is left.
     pub(crate) fn finish(mut self, out: &mut Output) -> Result<()> {
-        match (out.json(), self.written) {
-            (true, 0) => out.line("[]"),
-            (true, _) => out.line("\n]"),
-            (false, _) => self.lay_out(out),
-        }
+        if out.json() { self.array.finish(out) } else { self.lay_out(out) }
     }
 
     fn lay_out(&mut self, out: &mut Output) -> Result<()> {
         if self.block.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        if out.coloured {
-            table.enforce_styling();
-        } else {
-            table.force_no_tty();
-        }
-        if self.written == 0 {
-            table.set_header(self.header());
-        }
-        for entry in &self.block {
-            table.add_row(self.row(entry));
-        }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
-        }
-        self.written += self.block.len();
+        let titles = if self.titled { &[] } else { self.titles() };
+        let rows = self.block.iter().map(|entry| self.row(entry));
+        lay_out(titles, rows, out)?;
+        self.titled = true;
         self.block.clear();
-        table.lines().try_for_each(|line| out.line(line.trim_end()))
+        Ok(())
     }
 
-    fn header(&self) -> Vec<Cell> {
-        let titles: &[&str] = match self.columns {
+    fn titles(&self) -> &'static [&'static str] {
+        match self.columns {
             Columns::Few => &["SIZE", "MODIFIED", "NAME"],
             Columns::All => &["KIND", "MODE", "SIZE", "MODIFIED", "VERSION", "NAME"],
-        };
-        titles
-            .iter()
-            .map(|title| match *title {
-                "SIZE" => Cell::new(title).set_alignment(CellAlignment::Right),
-                _ => Cell::new(title),
-            })
-            .map(|cell| cell.add_attribute(Attribute::Dim))
-            .collect()
+        }
     }
 
     fn row(&self, entry: &Entry) -> Vec<Cell> {
-        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
         let modified = Cell::new(entry.modified.map_or_else(|| "-".into(), time));
         let name = name_cell(entry);
         match self.columns {
@@ -174,9 +148,4 @@ fn kind(kind: EntryKind) -> &'static str {
 
 fn mode(bits: u32) -> String {
     format!("{bits:04o}")
-}
-
-fn exact(time: UnixTime) -> Option<String> {
-    let nanoseconds = i32::try_from(time.nanoseconds).ok()?;
-    Timestamp::new(time.seconds, nanoseconds).ok().map(|time| time.to_string())
 }

@@ -66,6 +66,12 @@ pub(crate) fn time(time: UnixTime) -> String {
     }
 }
 
+/// The same to the nanosecond, for programs; none if no calendar has it.
+pub(crate) fn exact_time(time: UnixTime) -> Option<String> {
+    let nanoseconds = i32::try_from(time.nanoseconds).ok()?;
+    Timestamp::new(time.seconds, nanoseconds).ok().map(|time| time.to_string())
+}
+
 /// The byte that a reserved code point stands for, in a host name that is not UTF-8.
 fn broken_byte(letter: char) -> Option<u8> {
     let point = u32::from(letter).checked_sub(0x10_FE80)?;

@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::{Listen, LogFormat};
 use crate::failure::OrHint as _;
 
 use lines::{LineWriter, Lines};
+
+/// What the embedded database calls itself in log lines.
+const DATABASE: [&str; 2] = ["fjall", "lsm_tree"];
 
 /// The log of the process. What is still to be written is written when it is dropped.
 pub(super) struct Log {
@@ -23,7 +27,7 @@ impl Log {
     /// [`Self::flow`], since a thread that is started before the wall would stand outside it.
     pub(super) fn start(listen: &Listen) -> Result<Self> {
         let filter = listen.log.as_deref().unwrap_or("info");
-        let filter = EnvFilter::try_new(filter)
+        let filter = filter_of(filter)
             .with_context(|| format!("--log {filter:?} is no filter"))
             .or_hint(|| "try info, debug, or info,sandkeep_server=debug".into())?;
         let format = listen.log_format.unwrap_or(LogFormat::Text);
@@ -66,6 +70,18 @@ impl Drop for Log {
             self.lines.write_next();
         }
     }
+}
+
+/// The filter that a text spells. The embedded database tells much at each start, host paths among
+/// it, and says it only to whoever asks by its name.
+fn filter_of(text: &str) -> Result<EnvFilter> {
+    let mut filter = EnvFilter::try_new(text)?;
+    if filter.max_level_hint() > Some(LevelFilter::WARN) {
+        for target in DATABASE.into_iter().filter(|target| !text.contains(target)) {
+            filter = filter.add_directive(format!("{target}=warn").parse()?);
+        }
+    }
+    Ok(filter)
 }
 
 fn coloured() -> bool {

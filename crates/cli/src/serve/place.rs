@@ -12,19 +12,19 @@ use crate::{local, staging};
 
 /// The path at which clients see `root`.
 pub(super) fn prefix(root: &Path, wished: Option<&str>) -> Result<SandboxPath> {
-    let text = match wished {
-        Some(prefix) => {
-            ensure!(
-                prefix.starts_with('/'),
-                "--root-prefix is an absolute path, such as /workspace"
-            );
-            prefix
-        }
-        None => root
-            .to_str()
-            .with_context(|| format!("the path {} is not UTF-8", root.display()))
-            .or_hint(|| "name it for the clients: --root-prefix /workspace".into())?,
-    };
+    match wished {
+        Some(prefix) => given_prefix(prefix),
+        None => given_prefix(
+            root.to_str()
+                .with_context(|| format!("the path {} is not UTF-8", root.display()))
+                .or_hint(|| "name it for the clients: --root-prefix /workspace".into())?,
+        ),
+    }
+}
+
+/// A path at which clients see a tree.
+pub(super) fn given_prefix(text: &str) -> Result<SandboxPath> {
+    ensure!(text.starts_with('/'), "--root-prefix is an absolute path, such as /workspace");
     SandboxPath::parse(text, DotDot::Refuse).context("--root-prefix cannot be a path")
 }
 

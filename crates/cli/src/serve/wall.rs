@@ -1,7 +1,8 @@
 //! The second wall: what the process itself can no longer do once it serves.
 //!
-//! The first wall is `host`, which keeps every client path beneath the root. Should it ever have a
-//! hole, Landlock leaves nothing behind it but the root, the staging directories and `/proc`.
+//! The first wall is `host`, which keeps every client path beneath the root, or a virtual tree, which
+//! knows no path of this machine. Should it ever have a hole, Landlock leaves nothing behind it but
+//! the root, the staging directories and `/proc`, or but the directory of the store.
 
 use std::path::PathBuf;
 
@@ -11,6 +12,8 @@ use landlock::{
 };
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
+
+use crate::config::Confine;
 
 /// The newest rights that were tried. A kernel that knows fewer enforces those it knows.
 const TRIED: ABI = ABI::V6;
@@ -28,15 +31,23 @@ pub(super) fn limit_process() {
     }
 }
 
-/// Leaves the wall out, and logs it.
-pub(super) fn do_without() {
-    tracing::info!(landlock = "off", "no second wall: paths are confined by openat2 alone");
+/// What a wall lets through.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gate {
+    /// Directories whose files may be read, made, changed, moved and removed.
+    pub(super) own: Vec<PathBuf>,
+    /// Directories that may be read.
+    pub(super) seen: Vec<PathBuf>,
 }
 
-/// Builds the wall around `roots`, for this thread and all that it will start, and logs whether it
-/// stands.
-pub(super) fn build<'a>(roots: impl Iterator<Item = &'a PathBuf>) {
-    match restrict(roots) {
+/// Builds the wall for this thread and all that it will start, unless the operator does without.
+/// Logs whether it stands.
+pub(super) fn stand(confine: &Confine, gate: &Gate) {
+    if confine.no_landlock == Some(true) {
+        tracing::info!(landlock = "off", "no second wall: only the first one confines paths");
+        return;
+    }
+    match restrict(gate) {
         Ok(RulesetStatus::FullyEnforced) => tracing::info!(landlock = "full", "second wall stands"),
         Ok(RulesetStatus::PartiallyEnforced) => {
             tracing::info!(landlock = "partial", "second wall stands, as far as this kernel goes");
@@ -50,14 +61,12 @@ fn warn_without_wall(error: Option<&(dyn std::error::Error + 'static)>) {
     tracing::warn!(landlock = "none", error, "no second wall: this kernel has no usable Landlock");
 }
 
-fn restrict<'a>(roots: impl Iterator<Item = &'a PathBuf>) -> Result<RulesetStatus, RulesetError> {
+fn restrict(gate: &Gate) -> Result<RulesetStatus, RulesetError> {
     let everything = AccessFs::from_all(TRIED);
     // A file keeps its rights when it moves, so root and staging have the same. Special files are
     // among them because they can be moved and removed; nothing here is run.
-    let files = everything & !(AccessFs::Execute | AccessFs::IoctlDev);
-    let rules = roots
-        .filter_map(|root| PathFd::new(root).ok())
-        .map(|root| Ok::<_, RulesetError>(PathBeneath::new(root, files)));
+    let owning = everything & !(AccessFs::Execute | AccessFs::IoctlDev);
+    let seeing: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     let status = Ruleset::default()
         // A kernel without this right forbids every move between directories.
         .set_compatibility(CompatLevel::HardRequirement)
@@ -67,21 +76,24 @@ fn restrict<'a>(roots: impl Iterator<Item = &'a PathBuf>) -> Result<RulesetStatu
         .handle_access(AccessNet::from_all(TRIED))?
         .scope(Scope::from_all(TRIED))?
         .create()?
-        .add_rules(rules)?
-        .add_rules(proc_rule())?
+        .add_rules(rules(&gate.own, owning))?
+        .add_rules(rules(&gate.seen, seeing))?
         .restrict_self()?;
     Ok(status.ruleset)
 }
 
-/// `/proc` may be read: open files are found again through `/proc/self/fd`.
-fn proc_rule() -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> {
-    let reading: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    PathFd::new("/proc").ok().into_iter().map(move |proc| Ok(PathBeneath::new(proc, reading)))
+fn rules(
+    dirs: &[PathBuf],
+    rights: BitFlags<AccessFs>,
+) -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> {
+    let opened = dirs.iter().filter_map(|dir| PathFd::new(dir).ok());
+    opened.map(move |dir| Ok(PathBeneath::new(dir, rights)))
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
     use std::thread;
 
     use super::*;
@@ -89,9 +101,11 @@ mod tests {
     /// Landlock binds the thread that asks for it, so each test walls in a thread of its own. A
     /// kernel without Landlock is no failure, except in CI, where a test that does not run is one.
     #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a skipped test is loud")]
-    fn behind_the_wall(roots: &[PathBuf], work: impl FnOnce() + Send) {
+    fn behind_the_wall(own: &[&Path], work: impl FnOnce() + Send) {
+        let own = own.iter().map(|dir| (*dir).to_owned()).collect();
+        let gate = Gate { own, seen: vec!["/proc".into()] };
         thread::scope(|scope| {
-            let walled = scope.spawn(|| match restrict(roots.iter()) {
+            let walled = scope.spawn(|| match restrict(&gate) {
                 Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => work(),
                 other => {
                     assert!(std::env::var_os("CI").is_none(), "CI must have Landlock: {other:?}");
@@ -108,7 +122,7 @@ mod tests {
         let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let secret = outside.path().join("secret");
         std::fs::write(&secret, "s").unwrap();
-        behind_the_wall(&[inside.path().into()], || {
+        behind_the_wall(&[inside.path()], || {
             let denied = |err: std::io::Error| err.kind() == std::io::ErrorKind::PermissionDenied;
             assert!(denied(std::fs::read(&secret).unwrap_err()));
             assert!(denied(std::fs::write(&secret, "x").unwrap_err()));
@@ -122,7 +136,7 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "the test tries what the wall allows")]
     fn behind_the_wall_files_move_between_root_and_staging() {
         let (root, staging) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        behind_the_wall(&[root.path().into(), staging.path().into()], || {
+        behind_the_wall(&[root.path(), staging.path()], || {
             let unfinished = staging.path().join("unfinished");
             std::fs::write(&unfinished, "whole").unwrap();
             std::fs::rename(&unfinished, root.path().join("file")).unwrap();

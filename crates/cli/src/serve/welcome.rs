@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use crate::config::{Access, Listen};
+use crate::config::{Access, Listen, StoreUrl};
 use crate::render::shown;
 
 /// What there is to say at the start.
@@ -19,8 +19,25 @@ pub(super) struct Welcome {
     address: SocketAddr,
 }
 
-enum Scope {
-    Directory { root: PathBuf, made: bool },
+/// What is served.
+pub(super) enum Scope {
+    /// A directory.
+    Directory {
+        /// Which.
+        root: PathBuf,
+        /// Whether it was made just now.
+        made: bool,
+    },
+    /// A sandbox of a store.
+    Sandbox {
+        /// Where it is kept.
+        store: StoreUrl,
+        /// Which it is.
+        name: String,
+        /// Whether it was made just now.
+        made: bool,
+    },
+    /// The whole machine.
     Machine,
 }
 
@@ -30,27 +47,18 @@ struct StartLine<'a> {
     url: String,
     /// The token, if nobody but us knows it yet.
     token: Option<&'a str>,
-    root: String,
+    /// What is served of this machine.
+    root: Option<String>,
     pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<&'a str>,
 }
 
 impl Welcome {
-    /// The first words of `serve`.
-    pub(super) fn directory(
-        listener: &TcpListener,
-        access: &Access,
-        root: &Path,
-        made: bool,
-    ) -> Result<Self> {
-        Self::new(listener, access, Scope::Directory { root: root.into(), made })
-    }
-
-    /// The first words of `server`.
-    pub(super) fn machine(listener: &TcpListener, access: &Access) -> Result<Self> {
-        Self::new(listener, access, Scope::Machine)
-    }
-
-    fn new(listener: &TcpListener, access: &Access, scope: Scope) -> Result<Self> {
+    /// The first words of a server.
+    pub(super) fn new(listener: &TcpListener, access: &Access, scope: Scope) -> Result<Self> {
         let address = listener.local_addr().context("the port cannot be read")?;
         Ok(Self { scope, access: access.clone(), address })
     }
@@ -68,16 +76,20 @@ impl Welcome {
     }
 
     fn json(&self) -> String {
-        let root = match &self.scope {
-            Scope::Directory { root, .. } => root.display().to_string(),
-            Scope::Machine => "/".into(),
+        let (root, store, sandbox) = match &self.scope {
+            Scope::Directory { root, .. } => (Some(root.display().to_string()), None, None),
+            Scope::Sandbox { store, name, .. } => {
+                (None, Some(store.to_string()), Some(name.as_str()))
+            }
+            Scope::Machine => (Some("/".into()), None, None),
         };
         // A token that the operator gave is a secret that logs of stdout need not know.
         let token = match &self.access {
             Access::Made(token) => Some(token.as_str()),
             Access::Given(_) | Access::Open => None,
         };
-        let line = StartLine { url: self.url(), token, root, pid: std::process::id() };
+        let (url, pid) = (self.url(), std::process::id());
+        let line = StartLine { url, token, root, pid, store, sandbox };
         serde_json::to_string(&line).map(|line| line + "\n").unwrap_or_default()
     }
 
@@ -90,17 +102,7 @@ impl Welcome {
 
     fn write(&self, text: &mut String) -> std::fmt::Result {
         let url = self.url();
-        match &self.scope {
-            Scope::Directory { root, made } => {
-                let root = shown(&root.display().to_string());
-                let new = if *made { " (made just now)" } else { "" };
-                writeln!(text, "Sandkeep serves {root}{new} at {url}")?;
-            }
-            Scope::Machine => {
-                writeln!(text, "Sandkeep serves the whole file system of this machine at {url}")?;
-                writeln!(text, "To confine clients to one directory: sandkeep serve DIR")?;
-            }
-        }
+        self.scope.write(text, &url)?;
         writeln!(text)?;
         let bearer = match &self.access {
             Access::Made(token) => {
@@ -140,5 +142,29 @@ impl Welcome {
             });
         }
         format!("http://{address}")
+    }
+}
+
+impl Scope {
+    fn write(&self, text: &mut String, url: &str) -> std::fmt::Result {
+        let new = |made: &bool| if *made { " (made just now)" } else { "" };
+        match self {
+            Self::Directory { root, made } => {
+                let root = shown(&root.display().to_string());
+                writeln!(text, "Sandkeep serves {root}{} at {url}", new(made))
+            }
+            Self::Sandbox { store: StoreUrl::Memory, name, .. } => {
+                writeln!(text, "Sandkeep serves the sandbox {name}, in memory, at {url}")?;
+                writeln!(text, "Everything in it ends with this process; --store file:DIR keeps it")
+            }
+            Self::Sandbox { store, name, made } => {
+                let (new, store) = (new(made), shown(&store.to_string()));
+                writeln!(text, "Sandkeep serves the sandbox {name}{new} of {store} at {url}")
+            }
+            Self::Machine => {
+                writeln!(text, "Sandkeep serves the whole file system of this machine at {url}")?;
+                writeln!(text, "To confine clients to one directory: sandkeep serve DIR")
+            }
+        }
     }
 }

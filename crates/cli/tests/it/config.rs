@@ -55,6 +55,8 @@ fn every_key_is_read_from_the_file() {
     let site = Site::new();
     let keys = [
         ("dir", "\"/srv/d\""),
+        ("sandbox", "\"alice\""),
+        ("snapshots", "\"file:/srv/snapshots\""),
         ("root-prefix", "\"/workspace\""),
         ("staging", "\"/srv/s\""),
         ("max-file-size", "\"1KiB\""),
@@ -82,7 +84,7 @@ fn every_key_is_read_from_the_file() {
     let said = settings(&mut site.sandkeep(), &[]);
     let expected: Vec<String> =
         keys.iter().map(|(key, value)| format!("{key} = {value}  # file")).collect();
-    let found: Vec<&str> = said.lines().filter(|line| !line.starts_with("# token")).collect();
+    let found: Vec<&str> = said.lines().filter(|line| !line.starts_with("# ")).collect();
     assert_eq!(found, expected);
 }
 
@@ -91,6 +93,8 @@ fn every_key_is_read_from_the_environment() {
     let site = Site::new();
     let keys = [
         ("dir", "/srv/d", "\"/srv/d\""),
+        ("sandbox", "alice", "\"alice\""),
+        ("snapshots", "file:/srv/snapshots", "\"file:/srv/snapshots\""),
         ("root-prefix", "/workspace", "\"/workspace\""),
         ("staging", "/srv/s", "\"/srv/s\""),
         ("max-file-size", "1024", "\"1KiB\""),
@@ -124,8 +128,61 @@ fn every_key_is_read_from_the_environment() {
     let said = settings(&mut command, &[]);
     let expected: Vec<String> =
         keys.iter().map(|(key, _, value)| format!("{key} = {value}  # environment")).collect();
-    let found: Vec<&str> = said.lines().filter(|line| !line.starts_with("# token")).collect();
+    let found: Vec<&str> = said.lines().filter(|line| !line.starts_with("# ")).collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_store_in_place_of_the_directory_is_read_from_the_file_and_the_environment() {
+    let site = Site::new();
+    let file = "store = \"file:kept\"\nmax-nodes = \"none\"\nmax-total-size = 1024\n";
+    fs::write(site.path("named.toml"), file).unwrap();
+    let config = site.path("named.toml");
+    let said = settings(&mut site.sandkeep(), &["--config", config.to_str().unwrap()]);
+    let store = format!("store = \"file:{}\"  # file", site.path("kept").display());
+    for line in [
+        store.as_str(),
+        "# dir is not set  # default",
+        "sandbox = \"main\"  # default",
+        "root-prefix = \"/\"  # default",
+        "max-nodes = \"none\"  # file",
+        "max-total-size = \"1KiB\"  # file",
+    ] {
+        assert!(said.lines().any(|said| said == line), "{line} is missing in\n{said}");
+    }
+    let mut command = site.sandkeep();
+    command.env("SANDKEEP_STORE", "memory:").env("SANDKEEP_SANDBOX", "alice");
+    let said = settings(&mut command, &[]);
+    assert!(said.contains("store = \"memory:\"  # environment\n"), "{said}");
+    assert!(said.contains("sandbox = \"alice\"  # environment\n"), "{said}");
+}
+
+#[test]
+fn the_strongest_place_that_speaks_of_a_tree_says_which_it_is() {
+    let site = Site::new();
+    let file = "dir = \"d\"\nstaging = \"s\"\ndurability = \"relaxed\"\n";
+    fs::write(site.path("work/sandkeep.toml"), file).unwrap();
+    let said = settings(&mut site.sandkeep(), &["--store", "memory:"]);
+    assert!(said.contains("store = \"memory:\"  # flag\n"), "{said}");
+    assert!(said.contains("durability = \"full\""), "what a weaker place says goes: {said}");
+    let said = settings(site.sandkeep().env("SANDKEEP_STORE", "memory:"), &["elsewhere"]);
+    assert!(said.contains("dir = \"elsewhere\"  # flag\n"), "{said}");
+    assert!(said.contains("# store is not set"), "{said}");
+    let mut command = site.sandkeep();
+    command.env("SANDKEEP_STORE", "memory:").env("SANDKEEP_DIR", "elsewhere");
+    let said = refusal(command.arg("serve"));
+    assert!(said.contains("DIR and --store contradict each other"), "{said}");
+}
+
+#[test]
+fn a_limit_is_a_number_or_none() {
+    let said = refusal(Site::new().sandkeep().args(["serve", "--max-nodes", "many"]));
+    assert!(said.contains("`none` lifts the limit"), "{said}");
+    let said = settings(
+        Site::new().sandkeep().env("SANDKEEP_MAX_FILE_SIZE", "1k"),
+        &["--max-file-size", "none"],
+    );
+    assert!(said.contains("max-file-size = \"none\"  # flag\n"), "{said}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::attack_form::short_or_long;
 use crate::dice::Dice;
@@ -27,6 +27,44 @@ fn a_killed_server_without_a_staging_directory_loses_and_tears_nothing() {
     kill_again_and_again(&premises, &[]);
 }
 
+#[test]
+fn a_killed_server_of_a_store_loses_and_tears_nothing_and_is_back_within_a_second() {
+    let place = tempfile::tempdir().unwrap();
+    let url = format!("file:{}", place.path().join("store").display());
+    let cycles = short_or_long(15, 200);
+    let lanes: Vec<_> = (0..4).map(Lane::new).collect();
+    let mut dice = Dice::new(3);
+    let (mut acknowledged, mut starts, mut work) = (0, Vec::new(), Vec::new());
+    let mut server = ServerProcess::of_store(&url, &[]);
+    for cycle in 0..cycles {
+        run_until_killed(server, &lanes, &mut dice);
+        let killed = Instant::now();
+        server = ServerProcess::of_store(&url, &[]);
+        starts.push(killed.elapsed());
+        work.push(server.processor_time());
+        for lane in &lanes {
+            let mut ledger = lane.ledger.lock().unwrap();
+            let found =
+                lane.found_on(&mut server.connect()).unwrap_or_else(|torn| panic!("{torn}"));
+            if let Err(difference) = ledger.explains_whole(&found) {
+                panic!("cycle {cycle} lost something: {difference}");
+            }
+            acknowledged += ledger.acknowledged();
+            *ledger = Ledger::from(found);
+        }
+    }
+    starts.sort();
+    let (median, slowest) = (starts[starts.len() / 2], starts[starts.len() - 1]);
+    let work = work.into_iter().max().unwrap();
+    eprintln!(
+        "kill -9 on a store: {cycles} cycles, {acknowledged} changes acknowledged, 0 lost, 0 half \
+         done; back in {median:.0?}, at most {slowest:.0?}, of which at most {work:?} at work"
+    );
+    assert!(acknowledged > cycles * 10, "too little was under way: {acknowledged}");
+    // How long others keep the machine from the work is not the server's doing.
+    assert!(work < Duration::from_secs(1) && starts[0] < Duration::from_secs(1), "{starts:?}");
+}
+
 fn kill_again_and_again(premises: &Premises, flags: &[&str]) {
     let cycles = short_or_long(15, 200);
     let lanes: Vec<_> = (0..4).map(Lane::new).collect();
@@ -34,7 +72,7 @@ fn kill_again_and_again(premises: &Premises, flags: &[&str]) {
     let mut acknowledged = 0;
     let mut swept = 0;
     for cycle in 0..cycles {
-        run_until_killed(premises, flags, &lanes, &mut dice);
+        run_until_killed(start(premises, flags), &lanes, &mut dice);
         swept += premises.unfinished().len();
         let server = start(premises, flags);
         premises.becomes_clean();
@@ -57,8 +95,7 @@ fn kill_again_and_again(premises: &Premises, flags: &[&str]) {
 }
 
 /// Kills the server some moments after a random number of acknowledgements.
-fn run_until_killed(premises: &Premises, flags: &[&str], lanes: &[Lane], dice: &mut Dice) {
-    let server = start(premises, flags);
+fn run_until_killed(server: ServerProcess, lanes: &[Lane], dice: &mut Dice) {
     let never = AtomicBool::new(false);
     let (sender, acknowledgements) = mpsc::channel();
     thread::scope(|scope| {

@@ -57,6 +57,18 @@ impl Ledger {
         self.state_after(self.acknowledged)
     }
 
+    /// Checks that the files are as after at least all acknowledged attempts, none of them half done.
+    pub(crate) fn explains_whole(&self, found: &State) -> Result<(), String> {
+        let mut state = self.state();
+        for attempt in &self.attempts[self.acknowledged..] {
+            if *found == state {
+                return Ok(());
+            }
+            attempt.apply(&mut state);
+        }
+        if *found == state { Ok(()) } else { Err(self.difference(self.acknowledged, found)) }
+    }
+
     /// Checks that the files are as after at least `durable` of the attempts.
     pub(crate) fn explains(&self, durable: usize, found: &State) -> Result<(), String> {
         let mut state = self.state_after(durable);
@@ -70,9 +82,13 @@ impl Ledger {
                 return Ok(());
             }
         }
+        Err(self.difference(durable, found))
+    }
+
+    fn difference(&self, durable: usize, found: &State) -> String {
         let acknowledged = self.state_after(durable);
         let last = &self.attempts[durable.saturating_sub(3)..];
-        Err(format!("found {found:?}\nafter  {acknowledged:?}\nthe last attempts: {last:?}"))
+        format!("found {found:?}\nafter  {acknowledged:?}\nthe last attempts: {last:?}")
     }
 
     fn state_after(&self, attempts: usize) -> State {

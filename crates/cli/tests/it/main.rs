@@ -12,12 +12,17 @@
 // The program as its users meet it.
 mod config;
 mod connection;
+mod directory_snapshot;
 mod fs_commands;
+mod keep;
 mod log;
 mod reach;
 mod reference;
+mod sandbox;
 mod serve;
 mod site;
+mod snapshot;
+mod store;
 mod transfer;
 
 // The machinery of the attacks.

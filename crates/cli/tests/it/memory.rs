@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use crate::attack_form::short_or_long;
+use crate::dice::Dice;
 use crate::outside::Premises;
 use crate::raw_http::{Connection, TAR, quoted};
 use crate::server_process::ServerProcess;
@@ -21,12 +22,32 @@ fn a_huge_file_goes_up_and_comes_down_in_little_memory() {
     let size = pieces * PIECE as u64;
     let mut connection = server.connect();
     connection.send_head("PUT", "/v1/fs/file?path=huge", &[], size).unwrap();
-    send_pieces(&mut connection, pieces);
+    send_pieces(&mut connection, pieces, fill);
     assert_eq!(connection.answer().unwrap().succeeds().json()["bytesWritten"], size);
     let after_up = server.peak_memory_mib();
-    receive_pieces(&mut connection, "/v1/fs/file?path=huge", 0, pieces);
+    receive_pieces(&mut connection, "/v1/fs/file?path=huge", 0, pieces, fill);
     let peak = server.peak_memory_mib();
     eprintln!("memory: {pieces} MiB up: {after_up} MiB at most; and down: {peak} MiB at most");
+    assert!(peak < LIMIT_MIB, "{peak} MiB");
+}
+
+#[test]
+fn a_huge_file_goes_up_into_a_store_and_comes_down_in_little_memory() {
+    let place = tempfile::tempdir().unwrap();
+    let url = format!("file:{}", place.path().join("store").display());
+    let server = ServerProcess::of_store(&url, &[]);
+    let pieces = short_or_long(256, 4096);
+    let size = pieces * PIECE as u64;
+    let mut connection = server.connect();
+    connection.send_head("PUT", "/v1/fs/file?path=huge", &[], size).unwrap();
+    send_pieces(&mut connection, pieces, scatter);
+    assert_eq!(connection.answer().unwrap().succeeds().json()["bytesWritten"], size);
+    let after_up = server.peak_memory_mib();
+    receive_pieces(&mut connection, "/v1/fs/file?path=huge", 0, pieces, scatter);
+    let peak = server.peak_memory_mib();
+    eprintln!(
+        "memory: {pieces} MiB into a store: {after_up} MiB at most; and out of it: {peak} MiB at most"
+    );
     assert!(peak < LIMIT_MIB, "{peak} MiB");
 }
 
@@ -45,10 +66,10 @@ fn a_huge_member_of_an_archive_goes_up_and_comes_down_in_little_memory() {
     let length = 512 + size + 1024;
     connection.send_head("POST", "/v1/fs/upload-batch?path=there", &TAR, length).unwrap();
     connection.send(header.as_bytes()).unwrap();
-    send_pieces(&mut connection, pieces);
+    send_pieces(&mut connection, pieces, fill);
     connection.send(&[0; 1024]).unwrap();
     connection.answer().unwrap().succeeds();
-    receive_pieces(&mut connection, "/v1/fs/download-batch?path=there", 512, pieces);
+    receive_pieces(&mut connection, "/v1/fs/download-batch?path=there", 512, pieces, fill);
     let peak = server.peak_memory_mib();
     eprintln!("memory: an archive of {pieces} MiB up and down: {peak} MiB at most");
     assert!(peak < LIMIT_MIB, "{peak} MiB");
@@ -118,16 +139,19 @@ fn start(premises: &Premises) -> ServerProcess {
     ServerProcess::start(&premises.root(), &["--staging", staging.to_str().unwrap()])
 }
 
-fn send_pieces(connection: &mut Connection, pieces: u64) {
+/// Makes a piece what it should be.
+type Make = fn(&mut [u8], u64);
+
+fn send_pieces(connection: &mut Connection, pieces: u64, make: Make) {
     let mut piece = vec![0; PIECE];
     for number in 0..pieces {
-        fill(&mut piece, number);
+        make(&mut piece, number);
         connection.send(&piece).unwrap();
     }
 }
 
 /// Checks every piece of an answer; `skip` bytes come before the first.
-fn receive_pieces(connection: &mut Connection, target: &str, skip: usize, pieces: u64) {
+fn receive_pieces(connection: &mut Connection, target: &str, skip: usize, pieces: u64, make: Make) {
     connection.send_head("GET", target, &[], 0).unwrap();
     let head = connection.answer_head().unwrap();
     assert_eq!(head.status, 200);
@@ -142,7 +166,7 @@ fn receive_pieces(connection: &mut Connection, target: &str, skip: usize, pieces
             piece.extend_from_slice(&bytes[..part]);
             bytes = &bytes[part..];
             if piece.len() == PIECE {
-                fill(&mut expected, number);
+                make(&mut expected, number);
                 assert!(piece == expected, "piece {number} is as it was sent");
                 piece.clear();
                 number += 1;
@@ -157,4 +181,12 @@ fn receive_pieces(connection: &mut Connection, target: &str, skip: usize, pieces
 fn fill(piece: &mut [u8], number: u64) {
     piece.fill(u8::try_from(number % 251).unwrap());
     piece[..8].copy_from_slice(&number.to_le_bytes());
+}
+
+/// Makes a piece that no compression makes smaller.
+fn scatter(piece: &mut [u8], number: u64) {
+    let mut dice = Dice::new(number);
+    for word in piece.chunks_exact_mut(8) {
+        word.copy_from_slice(&dice.roll().to_le_bytes());
+    }
 }

@@ -1,17 +1,30 @@
-//! The file commands, run on a server or in a directory.
+//! The file commands, run on a server, in a directory or in a store.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::site::{Server, Site, TOKEN};
 
-/// A site and the flags that reach its sandbox, one way or the other.
+/// A site and the flags that reach its sandbox, one way or another.
 pub(crate) struct Reach {
     pub(crate) site: Site,
     pub(crate) flags: Vec<String>,
+    kept: Kept,
     _server: Option<Server>,
+}
+
+/// How the files of the sandbox are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// As files of this machine, which a test may touch.
+    OnHost,
+    /// In a store, which only the commands reach.
+    InStore,
 }
 
 impl Reach {
@@ -19,13 +32,20 @@ impl Reach {
         let site = Site::new();
         let server = site.serve(&[]);
         let flags = ["--endpoint", server.url(), "--token", TOKEN].map(str::to_owned).into();
-        Self { site, flags, _server: Some(server) }
+        Self { site, flags, kept: Kept::OnHost, _server: Some(server) }
     }
 
     pub(crate) fn in_a_directory() -> Self {
         let site = Site::new();
         let flags = vec!["--dir".into(), site.path("sandbox").to_str().unwrap().into()];
-        Self { site, flags, _server: None }
+        Self { site, flags, kept: Kept::OnHost, _server: None }
+    }
+
+    pub(crate) fn in_a_store() -> Self {
+        let site = Site::new();
+        let url = site.store();
+        site.run(&["sandbox", "create", "--store", &url]).success();
+        Self { site, flags: vec!["--store".into(), url], kept: Kept::InStore, _server: None }
     }
 
     /// Runs a file command with something on stdin.
@@ -61,14 +81,57 @@ impl Reach {
         (output.status.code().unwrap(), errors(&output))
     }
 
-    pub(crate) fn put(&self, name: &str, content: &str) {
+    /// Puts a file into the sandbox.
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        if self.kept == Kept::InStore {
+            let output = self.fed(&["write", name], content.as_ref());
+            assert!(output.status.success(), "{}", errors(&output));
+            return;
+        }
         let path = self.site.inner(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
+    /// What a file of the sandbox holds.
     pub(crate) fn content(&self, name: &str) -> String {
-        fs::read_to_string(self.site.inner(name)).unwrap()
+        match self.kept {
+            Kept::OnHost => fs::read_to_string(self.site.inner(name)).unwrap(),
+            Kept::InStore => self.said(&["read", name]),
+        }
+    }
+
+    /// Whether the sandbox holds something of this name.
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        match self.kept {
+            Kept::OnHost => self.site.inner(name).exists(),
+            Kept::InStore => self.fs(&["stat", name]).status.success(),
+        }
+    }
+
+    /// The permissions of a file of the sandbox.
+    pub(crate) fn mode(&self, name: &str) -> u32 {
+        match self.kept {
+            Kept::OnHost => {
+                fs::metadata(self.site.inner(name)).unwrap().permissions().mode() & 0o777
+            }
+            Kept::InStore => {
+                let mode = self.json(&["stat", name])["mode"].as_str().unwrap().to_owned();
+                u32::from_str_radix(&mode, 8).unwrap()
+            }
+        }
+    }
+
+    /// The version of a file that has aged: one of the host's that changed within the clock's last
+    /// tick has none to trust.
+    pub(crate) fn settled_version(&self, name: &str) -> String {
+        if self.kept == Kept::OnHost {
+            let modified = fs::metadata(self.site.inner(name)).unwrap().modified().unwrap();
+            while modified.elapsed().unwrap_or_default() < Duration::from_millis(100) {
+                thread::yield_now();
+            }
+        }
+        self.json(&["stat", name])["version"].as_str().unwrap().to_owned()
     }
 }
 
@@ -76,15 +139,21 @@ pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Each promise as two tests: on a server, and in a directory.
-macro_rules! both_ways {
-    ($($promise:ident)*) => {
+/// Each promise as three tests: on a server, in a directory and in a store. Those that need files
+/// of the host are left out in a store.
+macro_rules! every_way {
+    ($($promise:ident)* ; with_host_files: $($host:ident)*) => {
         mod on_a_server {
             $(#[test] fn $promise() { super::$promise(&crate::reach::Reach::on_a_server()); })*
+            $(#[test] fn $host() { super::$host(&crate::reach::Reach::on_a_server()); })*
         }
         mod in_a_directory {
             $(#[test] fn $promise() { super::$promise(&crate::reach::Reach::in_a_directory()); })*
+            $(#[test] fn $host() { super::$host(&crate::reach::Reach::in_a_directory()); })*
+        }
+        mod in_a_store {
+            $(#[test] fn $promise() { super::$promise(&crate::reach::Reach::in_a_store()); })*
         }
     };
 }
-pub(crate) use both_ways;
+pub(crate) use every_way;

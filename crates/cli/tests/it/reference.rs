@@ -21,7 +21,10 @@ fn the_manual_of_the_command_line_is_current() {
 #[test]
 fn completions_are_there_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(said(&["completions", shell]).contains("sandkeep"), "{shell}");
+        let script = said(&["completions", shell]);
+        for word in ["sandkeep", "upload", "snapshot", "restore", "max-total-size", "grace"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
     }
 }
 
@@ -35,7 +38,16 @@ fn the_manual_pages_of_all_commands_are_written_into_a_directory() {
     let site = Site::new();
     site.run(&["man", "pages"]).success();
     let pages = site.path("work/pages");
-    for page in ["sandkeep.1", "sandkeep-serve.1", "sandkeep-fs.1", "sandkeep-fs-upload.1"] {
+    for page in [
+        "sandkeep.1",
+        "sandkeep-serve.1",
+        "sandkeep-fs.1",
+        "sandkeep-fs-upload.1",
+        "sandkeep-snapshot-restore.1",
+        "sandkeep-stats.1",
+        "sandkeep-sandbox-list.1",
+        "sandkeep-gc.1",
+    ] {
         assert!(fs::read_to_string(pages.join(page)).unwrap().contains(".SH"), "{page}");
     }
     assert!(!pages.join("sandkeep-reference.1").exists());

@@ -32,8 +32,21 @@ impl ServerProcess {
 
     /// The same, by a command that ends in the program, such as `setpriv --reuid 1 sandkeep`.
     pub(crate) fn start_with(mut command: Command, root: &Path, flags: &[&str]) -> Self {
-        command.arg("serve").arg(root).args(["--host", "127.0.0.1", "--port", "0"]);
-        command.args(["--token", TOKEN, "--root-prefix", "/", "--json"]).args(flags);
+        command.arg("serve").arg(root).args(flags);
+        Self::spawn(command)
+    }
+
+    /// Serves a virtual sandbox of a store, with these flags added.
+    pub(crate) fn of_store(url: &str, flags: &[&str]) -> Self {
+        let mut command = Command::new(binary());
+        command.args(["serve", "--store", url]).args(flags);
+        Self::spawn(command)
+    }
+
+    /// Serves what the command says, as `/`.
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        command.args(["--host", "127.0.0.1", "--port", "0"]);
+        command.args(["--token", TOKEN, "--root-prefix", "/", "--json"]);
         command.env("SANDKEEP_LOG", "off").stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");
         let mut line = String::new();
@@ -96,13 +109,15 @@ impl ServerProcess {
         }
     }
 
-    /// In ticks of the kernel's.
-    fn processor_time(&self) -> u64 {
+    /// How much processor time it has used.
+    pub(crate) fn processor_time(&self) -> Duration {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
         // The program's name, in parentheses, may hold spaces; user and system time are the
         // twelfth and thirteenth field behind it.
         let fields = stat.rsplit(')').next().unwrap().split_whitespace();
-        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+        let ticks: u64 = fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        // The kernel tells it in hundredths of a second, whatever its own clock.
+        Duration::from_millis(ticks * 10)
     }
 
     fn end(&mut self) {

@@ -38,6 +38,11 @@ impl Site {
         self.path("sandbox").join(name)
     }
 
+    /// The address of a store of the site.
+    pub(crate) fn store(&self) -> String {
+        format!("file:{}", self.path("store").display())
+    }
+
     /// The program, started in `work` with nothing in its environment but a home.
     pub(crate) fn sandkeep(&self) -> Command {
         self.program(Path::new(env!("CARGO_BIN_EXE_sandkeep")))
@@ -63,6 +68,14 @@ impl Site {
         let mut command = self.sandkeep();
         command.arg("serve").arg(self.path("sandbox"));
         command.args(["--port", "0", "--token", TOKEN, "--root-prefix", "/", "--json"]).args(flags);
+        Server::start(command)
+    }
+
+    /// A server of a virtual sandbox, with these flags added.
+    pub(crate) fn serve_store(&self, url: &str, flags: &[&str]) -> Server {
+        let mut command = self.sandkeep();
+        command.args(["serve", "--store", url]);
+        command.args(["--port", "0", "--token", TOKEN, "--json"]).args(flags);
         Server::start(command)
     }
 }

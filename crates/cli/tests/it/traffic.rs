@@ -1,6 +1,7 @@
 //! Clients that write, move, upload and delete without pause and keep a ledger each.
 
 use std::fs;
+use std::io::{Cursor, Read as _};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -60,6 +61,26 @@ impl Lane {
             version.map(|version| (name, version))
         };
         files.map(file).collect()
+    }
+
+    /// The files of this client as a server shows them. A torn one is an error.
+    pub(crate) fn found_on(&self, connection: &mut Connection) -> Result<State, String> {
+        let target = format!("/v1/fs/download-batch?path={}", self.name);
+        let answer = connection.ask("GET", &target, &[], b"");
+        if answer.text().contains("path not found") {
+            return Ok(State::new());
+        }
+        let mut archive = tar::Archive::new(Cursor::new(answer.succeeds().body));
+        let files = archive.entries().unwrap().map(Result::unwrap);
+        let file = |mut entry: tar::Entry<'_, _>| {
+            let name = entry.path().unwrap().to_str().unwrap().trim_start_matches("./").to_owned();
+            let mut content = Vec::new();
+            entry.read_to_end(&mut content).unwrap();
+            let version = version_of(&content);
+            let version = version.map_err(|torn| format!("{}/{name} is torn: {torn}", self.name));
+            version.map(|version| (name, version))
+        };
+        files.filter(|entry| entry.header().entry_type().is_file()).map(file).collect()
     }
 
     fn send(&self, connection: &mut Connection, attempt: &Attempt) -> std::io::Result<Answer> {

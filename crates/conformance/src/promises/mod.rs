@@ -3,6 +3,7 @@
 mod appending;
 mod archives_in;
 mod archives_out;
+mod batches;
 mod bodies;
 mod cancellation;
 mod concurrency;
@@ -25,6 +26,7 @@ mod ranges;
 mod read;
 mod remove;
 mod rename;
+mod snapshots;
 mod special_files;
 mod stat;
 mod usage;
@@ -66,6 +68,8 @@ pub(crate) fn subjects() -> impl Iterator<Item = (&'static str, &'static [Promis
         ("names", names::PROMISES),
         ("special_files", special_files::PROMISES),
         ("errors", errors::PROMISES),
+        ("batches", batches::PROMISES),
+        ("snapshots", snapshots::PROMISES),
         ("concurrency", concurrency::PROMISES),
         ("races", races::PROMISES),
         ("cancellation", cancellation::PROMISES),

@@ -53,7 +53,7 @@ async fn measure(files: &Arc<dyn FileSystem>, top: &Entry, limits: ArchiveLimits
 }
 
 /// Everything beneath a directory, parents first, siblings in order; one file is just itself.
-struct Walk {
+pub(crate) struct Walk {
     files: Arc<dyn FileSystem>,
     levels: Vec<Level>,
 }
@@ -68,7 +68,7 @@ struct Level {
 }
 
 impl Walk {
-    async fn begin(files: Arc<dyn FileSystem>, top: &Entry) -> Result<Self> {
+    pub(crate) async fn begin(files: Arc<dyn FileSystem>, top: &Entry) -> Result<Self> {
         let children = match top.kind {
             EntryKind::Directory => files.list(&top.path, Page::default()).await?,
             EntryKind::File | EntryKind::Symlink => stream::iter([Ok(top.clone())]).boxed(),
@@ -81,7 +81,7 @@ impl Walk {
         Ok(Self { files, levels: vec![first] })
     }
 
-    fn into_stream(self) -> EntryStream {
+    pub(crate) fn into_stream(self) -> EntryStream {
         stream::try_unfold(self, |mut walk| async {
             while let Some(entry) = walk.next().await? {
                 if entry.kind != EntryKind::Special {

@@ -68,17 +68,9 @@ impl Budget {
 
     fn take(&self, (bytes, nodes): (i64, i64)) -> Result<()> {
         let mut used = self.used.lock();
-        let fits = |more: i64, used: i64, limit: Option<u64>| {
-            more <= 0 || limit.is_none_or(|limit| used.saturating_add(more) <= whole(limit))
-        };
-        if !fits(bytes, used.bytes, self.limits.total_size) {
-            let message = "the sandbox would hold more bytes than it may";
-            return Err(Error::new(ErrorKind::StorageFull, message));
-        }
-        if !fits(nodes, used.nodes, self.limits.nodes) {
-            let message = "the sandbox would hold more files and directories than it may";
-            return Err(Error::new(ErrorKind::TooManyNodes, message));
-        }
+        let count = |used: i64, more: i64| used.saturating_add(more).max(0).unsigned_abs();
+        let before = (count(used.bytes, 0), count(used.nodes, 0));
+        self.limits.check(before, (count(used.bytes, bytes), count(used.nodes, nodes)))?;
         used.bytes = used.bytes.saturating_add(bytes);
         used.nodes = used.nodes.saturating_add(nodes);
         used.under_way += 1;
@@ -99,12 +91,7 @@ impl Tree {
 
     /// Refuses a file that is longer than a file may be.
     pub(super) fn check_file_size(&self, size: u64) -> Result<()> {
-        let most = self.limits.file_size.unwrap_or(LARGEST_FILE).min(LARGEST_FILE);
-        if size <= most {
-            return Ok(());
-        }
-        let message = format!("the file would be longer than {most} bytes");
-        Err(Error::new(ErrorKind::FileTooLarge, message))
+        self.limits.check_file_size(size, LARGEST_FILE)
     }
 
     /// What a removal will give back, as bytes and nodes; nothing where nobody counts.

@@ -221,7 +221,7 @@ impl Tree {
     }
 }
 
-fn note(leftover: host::Leftover) {
+pub(crate) fn note(leftover: host::Leftover) {
     if let Some(err) = leftover {
         tracing::warn!(
             error = &err as &dyn std::error::Error,

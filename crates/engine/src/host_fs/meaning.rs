@@ -15,9 +15,11 @@ use crate::{Entry, EntryKind, Error, ErrorKind, Result, SandboxPath, UnixTime, V
 
 /// Within so long of its last change a file can change again without looking different.
 const TICK_NANOSECONDS: i128 = 20_000_000;
+/// The same on file systems that keep whole seconds, or every other one.
+const COARSE_TICK_NANOSECONDS: i128 = 2_020_000_000;
 
 /// Turns a host's result into the engine's.
-pub(super) trait Meaning<T> {
+pub(crate) trait Meaning<T> {
     fn meaning(self) -> Result<T>;
 }
 
@@ -45,6 +47,13 @@ pub(super) fn meaning(err: HostError) -> Error {
             (ErrorKind::InvalidArgument, "a directory cannot go into itself or replace its parent")
         }
         HostError::MountInside => (ErrorKind::Locked, "a file system is mounted inside"),
+        HostError::NoStaging => (
+            ErrorKind::Unsupported,
+            "a restore needs a staging directory outside the tree, on its file system",
+        ),
+        HostError::Unfinished => {
+            (ErrorKind::Io, "the restore stopped halfway; the next start finishes it")
+        }
         HostError::Os(errno) => of_errno(errno),
     };
     Error::new(kind, message).because(err)
@@ -79,7 +88,7 @@ fn of_errno(errno: Errno) -> (ErrorKind, &'static str) {
 }
 
 /// A sandbox path as the host spells it, relative to the root.
-pub(super) fn host_path(path: &SandboxPath) -> Cow<'_, Path> {
+pub(crate) fn host_path(path: &SandboxPath) -> Cow<'_, Path> {
     match path.host_bytes() {
         Cow::Borrowed(bytes) => Cow::Borrowed(Path::new(OsStr::from_bytes(bytes))),
         Cow::Owned(bytes) => Cow::Owned(PathBuf::from(OsStr::from_bytes(&bytes))),
@@ -115,23 +124,35 @@ pub(super) fn version(stat: &host::Stat) -> Version {
         "{inode:x}-{size:x}-{:x}.{:x}-{:x}.{:x}",
         modified.seconds, modified.nanoseconds, changed.seconds, changed.nanoseconds
     );
-    if modified != changed
-        || nanoseconds(host::precise_now()) - nanoseconds(changed) > TICK_NANOSECONDS
-    {
+    if modified != changed || is_settled(stat) {
         return Version::new(token);
     }
     Version::new(format!("{token}-unsure-{:x}", UNSURE.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Whether a file that changes from now on will look different.
+pub(crate) fn is_settled(stat: &host::Stat) -> bool {
+    let tick = match stat.changed.nanoseconds {
+        0 => COARSE_TICK_NANOSECONDS,
+        _ => TICK_NANOSECONDS,
+    };
+    nanoseconds(host::precise_now()) - nanoseconds(stat.changed) > tick
+}
+
+/// Whether a name stands for nothing, or for no directory, by now.
+pub(crate) fn is_gone(err: HostError) -> bool {
+    matches!(err, HostError::Os(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }
 
 /// Numbers that no other version bears, here or in another process.
 static UNSURE: LazyLock<AtomicU64> =
     LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one("unsure")));
 
-pub(super) fn unix_time(time: host::Time) -> UnixTime {
+pub(crate) fn unix_time(time: host::Time) -> UnixTime {
     UnixTime { seconds: time.seconds, nanoseconds: time.nanoseconds }
 }
 
-pub(super) fn host_time(time: UnixTime) -> host::Time {
+pub(crate) fn host_time(time: UnixTime) -> host::Time {
     host::Time { seconds: time.seconds, nanoseconds: time.nanoseconds.min(999_999_999) }
 }
 

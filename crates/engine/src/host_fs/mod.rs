@@ -8,6 +8,7 @@ mod list;
 mod locks;
 mod meaning;
 mod read;
+mod restoring;
 mod spool;
 mod unpack;
 mod write;
@@ -18,25 +19,28 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use self::budget::Budget;
+pub(crate) use self::changes::note;
 use self::locks::Locks;
-use self::meaning::{Meaning as _, host_path};
+pub(crate) use self::meaning::{Meaning, host_path, host_time, is_gone, is_settled, unix_time};
 use crate::archive::{self, ArchiveLimits, Unpacked};
+use crate::snapshot::HostSnapshots;
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
-    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Span, Target,
-    Usage, WriteMode, WriteOptions, Written, blocking,
+    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxId, SandboxPath,
+    Snapshots, Span, Step, Store, Target, Usage, WriteMode, WriteOptions, Written, blocking,
 };
 
 /// A tree in a real directory. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct HostFs {
     tree: Arc<Tree>,
+    snapshots: Option<Arc<HostSnapshots>>,
 }
 
 #[derive(Debug)]
-struct Tree {
-    dir: host::Dir,
-    limits: Limits,
+pub(crate) struct Tree {
+    pub(crate) dir: host::Dir,
+    pub(crate) limits: Limits,
     budget: Option<Budget>,
     locks: Locks,
 }
@@ -76,13 +80,21 @@ pub struct HostOptions {
 impl HostFs {
     /// Opens the directory `root`, which must exist. Blocks; meant for start-up.
     ///
-    /// What dead processes left unfinished in a staging directory is removed.
+    /// What dead processes left unfinished in a staging directory is removed, but for a restore of
+    /// this tree, which is finished.
     pub fn open(root: &Path, options: HostOptions) -> Result<Self> {
         let limits = options.limits;
         let dir = host::Dir::open_root(root, options.into()).meaning()?;
         let budget = Budget::open(&dir, limits)?;
         let tree = Arc::new(Tree { dir, limits, budget, locks: Locks::default() });
-        Ok(Self { tree })
+        Ok(Self { tree, snapshots: None })
+    }
+
+    /// The same tree with snapshots, which `store` keeps as those of the sandbox `id`.
+    #[must_use]
+    pub fn with_snapshots(self, store: Store, id: SandboxId) -> Self {
+        let snapshots = HostSnapshots::new(Arc::clone(&self.tree), store, id);
+        Self { tree: self.tree, snapshots: Some(Arc::new(snapshots)) }
     }
 
     /// Takes care of the tree for as long as it is open, on a thread of its own: removes what dead
@@ -212,6 +224,15 @@ impl FileSystem for HostFs {
 
     async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
         archive::pack(Arc::new(self.clone()), path, limits).await
+    }
+
+    async fn batch(&self, _: Vec<Step>) -> Result<Vec<Option<Entry>>> {
+        let message = "a host directory cannot take many steps as one; a virtual sandbox can";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+
+    fn snapshots(&self) -> Option<&dyn Snapshots> {
+        self.snapshots.as_deref().map(|snapshots| snapshots as &dyn Snapshots)
     }
 }
 

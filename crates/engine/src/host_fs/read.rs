@@ -1,6 +1,5 @@
 //! Looking and reading. What the kernel's caches hold never leaves the thread.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -41,7 +40,7 @@ impl HostFs {
         if self.tree.dir.is_generated(&opened) {
             return self.read_generated(file, span, opened, stat).await;
         }
-        let range = resolve(span, stat.size)?;
+        let range = span.within(stat.size)?;
         let reading =
             Reading { file: Arc::new(opened), at: range.start, end: range.end, step: FIRST_STEP };
         Ok(Content { entry: entry(file.clone(), &stat), range, body: reading.into_stream() })
@@ -59,7 +58,7 @@ impl HostFs {
     ) -> Result<Content> {
         let content = blocking::run(move || read_to_end(&opened)).await?;
         stat.size = content.len() as u64;
-        let range = resolve(span, stat.size)?;
+        let range = span.within(stat.size)?;
         let within = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
         let asked = within.map_or_else(Bytes::new, |(start, end)| content.slice(start..end));
         let entry = Entry { version: None, ..entry(file.clone(), &stat) };
@@ -95,26 +94,6 @@ impl Tree {
         };
         Ok(entry(path.clone(), &stat))
     }
-}
-
-/// The bytes that a span means in a file of this size.
-fn resolve(span: &Span, size: u64) -> Result<Range<u64>> {
-    if let Span::Between(range) = span
-        && range.end < range.start
-    {
-        return Err(Error::new(ErrorKind::InvalidArgument, "the range ends before it starts"));
-    }
-    let range = match span {
-        Span::Whole => return Ok(0..size),
-        Span::From(start) => *start..size,
-        Span::Between(range) => range.start..range.end.min(size),
-        Span::Last(len) => size.saturating_sub(*len)..size,
-    };
-    if range.start >= size {
-        let message = format!("the range lies outside the file of {size} bytes");
-        return Err(Error::new(ErrorKind::RangeNotSatisfiable, message));
-    }
-    Ok(range)
 }
 
 /// A file on its way out.
@@ -159,31 +138,5 @@ impl Reading {
         self.at += read as u64;
         self.step = (self.step * 2).min(LARGEST_STEP);
         Ok(buffer.filled(read))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_whole_empty_file_is_no_error() {
-        assert_eq!(resolve(&Span::Whole, 0).unwrap(), 0..0);
-    }
-
-    #[test]
-    fn an_end_behind_the_file_is_clamped() {
-        assert_eq!(resolve(&Span::Between(2..99), 10).unwrap(), 2..10);
-    }
-
-    #[test]
-    fn a_start_behind_the_file_is_refused() {
-        let err = resolve(&Span::From(10), 10).unwrap_err();
-        assert_eq!(err.kind(), ErrorKind::RangeNotSatisfiable);
-    }
-
-    #[test]
-    fn more_than_the_file_holds_from_its_end_is_all_of_it() {
-        assert_eq!(resolve(&Span::Last(99), 10).unwrap(), 0..10);
     }
 }

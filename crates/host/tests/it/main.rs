@@ -10,6 +10,7 @@ mod confinement;
 mod dangerous;
 mod owners;
 mod races;
+mod restores;
 mod staging;
 mod trees;
 

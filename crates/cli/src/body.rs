@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 /// Chunks that wait between the reader and the network.
 const AHEAD: usize = 4;
 /// How long a chunk is at most.
-pub(super) const CHUNK: usize = 128 << 10;
+pub(crate) const CHUNK: usize = 128 << 10;
 
 /// Everything that `reader` gives. Nothing is read that nobody waits for.
-pub(super) fn from_reader(mut reader: impl Read + Send + 'static) -> ByteStream {
+pub(crate) fn from_reader(mut reader: impl Read + Send + 'static) -> ByteStream {
     let (chunks, body) = channel();
     thread::spawn(move || {
         let mut buffer = vec![0; CHUNK];
@@ -35,13 +35,13 @@ pub(super) fn from_reader(mut reader: impl Read + Send + 'static) -> ByteStream 
 }
 
 /// A text as a body.
-pub(super) fn from_text(text: &str) -> ByteStream {
+pub(crate) fn from_text(text: &str) -> ByteStream {
     let bytes = Bytes::copy_from_slice(text.as_bytes());
     stream::once(async { Ok(bytes) }).boxed()
 }
 
 /// A body, and the end that a thread feeds.
-pub(super) fn channel() -> (mpsc::Sender<Result<Bytes>>, ByteStream) {
+pub(crate) fn channel() -> (mpsc::Sender<Result<Bytes>>, ByteStream) {
     let (chunks, mut waiting) = mpsc::channel(AHEAD);
     (chunks, stream::poll_fn(move |context| waiting.poll_recv(context)).boxed())
 }

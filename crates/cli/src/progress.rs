@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar that appears when a transfer takes long and stderr is a terminal.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
     watched: bool,
@@ -19,7 +19,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// A bar for so many bytes, where that is known.
-    pub(super) fn new(total: Option<u64>) -> Self {
+    pub(crate) fn new(total: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         let template = match total {
             Some(_) => "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
@@ -32,7 +32,7 @@ impl Progress {
     }
 
     /// The same body; the bar follows it.
-    pub(super) fn watch(self, body: ByteStream) -> ByteStream {
+    pub(crate) fn watch(self, body: ByteStream) -> ByteStream {
         if !self.watched {
             return body;
         }

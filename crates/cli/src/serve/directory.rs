@@ -1,0 +1,122 @@
+//! `serve DIR`: one directory, confined by the kernel.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow};
+use engine::{HostFs, HostOptions, Limits, Mounts, SandboxId};
+
+use crate::config::{Confine, Durability, FoundFile, ServeSettings, StoreUrl};
+use crate::failure::OrHint as _;
+use crate::{local, stores};
+
+use super::log::Log;
+use super::wall::Gate;
+use super::welcome::{Scope, Welcome};
+use super::{COLLECTING, Launch, archive_limits, harden, network, place, runtime, sandbox, wall};
+
+/// Serves one directory until a signal comes.
+pub(super) fn serve(settings: ServeSettings) -> Result<()> {
+    let ServeSettings { listen, confine, access, file, .. } = settings;
+    let mut log = Log::start(&listen)?;
+    let addresses = network::guarded_addresses(&listen, &access)?;
+    let made = local::make_dir(confine.dir())?;
+    let root = local::canonical(confine.dir())?;
+    refuse_inner_file(file.as_ref(), &root)?;
+    let (prefix, home) =
+        (place::prefix(&root, confine.root_prefix.as_deref())?, place::home(&root));
+    let working_directory = place::working_directory(&root);
+    let staging = place::staging(&root, confine.staging.as_deref())?;
+    let snapshots = Keeping::of(&confine, &root)?;
+    let listener = network::listen_on(&addresses)?;
+    let threads = harden();
+    // From here on there are threads, and all of them stand behind the wall.
+    let kept = snapshots.as_ref().and_then(|keeping| keeping.dir.as_ref());
+    let own = [&root].into_iter().chain(&staging).chain(kept).cloned().collect();
+    // Open files are found again through `/proc/self/fd`.
+    wall::stand(&confine, &Gate { own, seen: vec!["/proc".into()] });
+    log.flow()?;
+    let files = open(&root, &confine, staging)?;
+    files.tend().context("the directory cannot be tended")?;
+    let runtime = runtime(threads)?;
+    let files = match snapshots {
+        Some(keeping) => runtime.block_on(keeping.of_tree(files))?,
+        None => files,
+    };
+    let launch = Launch {
+        welcome: Welcome::new(&listener, &access, Scope::Directory { root, made })?,
+        access,
+        listener,
+        working_directory,
+        archive_limits: archive_limits(&confine),
+        most_connections: confine.most_connections(),
+        sandbox: sandbox("default", files, prefix, home)?,
+        listen,
+    };
+    runtime.block_on(launch.run(&log))
+}
+
+/// Where the snapshots of the directory are kept.
+struct Keeping {
+    store: StoreUrl,
+    dir: Option<PathBuf>,
+    name: SandboxId,
+}
+
+impl Keeping {
+    fn of(confine: &Confine, root: &Path) -> Result<Option<Self>> {
+        let Some(url) = &confine.snapshots else { return Ok(None) };
+        stores::refuse_overlap(url, root)?;
+        let (store, dir) = stores::settle(url)?;
+        let name = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
+        Ok(Some(Self { store, dir, name }))
+    }
+
+    async fn of_tree(self, files: HostFs) -> Result<HostFs> {
+        let store = stores::open_or_make(&self.store).await?;
+        store.tend(COLLECTING);
+        Ok(files.with_snapshots(store, self.name))
+    }
+}
+
+fn open(root: &Path, confine: &Confine, staging: Option<PathBuf>) -> Result<HostFs> {
+    let files = HostFs::open(root, options(confine, staging))
+        .with_context(|| format!("{} cannot be served", root.display()))?;
+    if let (Some(staging), false) = (&confine.staging, files.has_staging()) {
+        let staging = staging.display();
+        return Err(anyhow!("files cannot be moved from --staging {staging} into the directory"))
+            .or_hint(|| {
+                "choose a directory that you can write to, on the same file system".into()
+            });
+    }
+    if !files.has_staging() {
+        tracing::info!("unfinished files lie hidden in the served directory: there is no staging");
+    }
+    Ok(files)
+}
+
+fn options(confine: &Confine, staging: Option<PathBuf>) -> HostOptions {
+    HostOptions {
+        limits: confine.limits().over(Limits::default()),
+        durability: match confine.durability {
+            Some(Durability::Relaxed) => {
+                tracing::warn!("durability is relaxed: a power cut may take acknowledged changes");
+                engine::Durability::Relaxed
+            }
+            Some(Durability::Full) | None => engine::Durability::Full,
+        },
+        mounts: if confine.cross_mounts == Some(true) { Mounts::Cross } else { Mounts::Stay },
+        staging: staging.into_iter().collect(),
+    }
+}
+
+/// A file that was found by chance inside the served directory may be the work of the very agent
+/// that it is to confine.
+fn refuse_inner_file(file: Option<&FoundFile>, root: &Path) -> Result<()> {
+    let Some(FoundFile { path, named: false }) = file else { return Ok(()) };
+    if !local::canonical(path)?.starts_with(root) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(anyhow!("{path} lies inside the directory it would configure, where clients can change it"))
+        .or_hint(|| format!("move it away, or name it if you mean it: --config {path}"))
+}

@@ -1,0 +1,53 @@
+//! `server`: the whole machine.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use engine::{ArchiveLimits, Durability, HostFs, HostOptions, Limits, Mounts, SandboxPath};
+
+use crate::config::{Access, Confine, ServerSettings};
+use crate::staging;
+
+use super::log::Log;
+use super::welcome::{Scope, Welcome};
+use super::{Launch, harden, network, place, runtime, sandbox};
+
+/// Serves the whole machine until a signal comes.
+pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
+    let ServerSettings { listen, access } = settings;
+    let mut log = Log::start(&listen)?;
+    let addresses = network::addresses(&listen)?;
+    if access == Access::Open && !addresses.iter().all(|address| address.ip().is_loopback()) {
+        tracing::warn!(
+            host = listen.host(),
+            "there is no token: anybody who reaches this port can change this machine's files"
+        );
+    }
+    let root = Path::new("/");
+    let options = HostOptions {
+        limits: Limits::default(),
+        durability: Durability::Full,
+        mounts: Mounts::Cross,
+        staging: staging::of_the_user(root).into_iter().collect(),
+    };
+    let listener = network::listen_on(&addresses)?;
+    let threads = harden();
+    log.flow()?;
+    tracing::info!(
+        "the whole machine is the sandbox; `sandkeep serve DIR` confines clients to DIR"
+    );
+    let files =
+        HostFs::open(root, options).context("the files of this machine cannot be served")?;
+    files.tend().context("the files of this machine cannot be tended")?;
+    let launch = Launch {
+        welcome: Welcome::new(&listener, &access, Scope::Machine)?,
+        access,
+        listener,
+        working_directory: place::working_directory(root),
+        archive_limits: ArchiveLimits::default(),
+        most_connections: Confine::default().most_connections(),
+        sandbox: sandbox("default", files, SandboxPath::root(), place::home(root))?,
+        listen,
+    };
+    runtime(threads)?.block_on(launch.run(&log))
+}

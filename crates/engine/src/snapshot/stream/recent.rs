@@ -1,0 +1,69 @@
+//! What came last, within a window.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
+/// Things that are sent, and how long ago.
+#[derive(Debug)]
+pub(super) struct Sent<K> {
+    places: HashMap<K, u64>,
+    /// The last ones in order; none for what cannot be told apart.
+    order: VecDeque<Option<K>>,
+    count: u64,
+    window: usize,
+}
+
+impl<K: Copy + Eq + Hash> Sent<K> {
+    pub(super) fn within(window: usize) -> Self {
+        Self { places: HashMap::new(), order: VecDeque::new(), count: 0, window }
+    }
+
+    /// How long ago this was sent: 1 for what was last.
+    pub(super) fn distance(&self, key: &K) -> Option<u64> {
+        self.places.get(key).map(|place| self.count - place)
+    }
+
+    /// Notes the next one.
+    pub(super) fn push(&mut self, key: Option<K>) {
+        if self.order.len() == self.window {
+            let oldest = self.count - self.window as u64;
+            if let Some(key) = self.order.pop_front().flatten()
+                && self.places.get(&key) == Some(&oldest)
+            {
+                self.places.remove(&key);
+            }
+        }
+        self.order.push_back(key);
+        if let Some(key) = key {
+            self.places.insert(key, self.count);
+        }
+        self.count += 1;
+    }
+}
+
+/// Things that came.
+#[derive(Debug)]
+pub(super) struct Received<T> {
+    last: VecDeque<T>,
+    window: usize,
+}
+
+impl<T> Received<T> {
+    pub(super) fn within(window: usize) -> Self {
+        Self { last: VecDeque::new(), window }
+    }
+
+    /// What came so long ago: 1 for the last.
+    pub(super) fn back(&self, distance: u64) -> Option<&T> {
+        let back = usize::try_from(distance).ok()?;
+        self.last.get(self.last.len().checked_sub(back)?)
+    }
+
+    /// Takes the next one.
+    pub(super) fn push(&mut self, next: T) {
+        if self.last.len() == self.window {
+            self.last.pop_front();
+        }
+        self.last.push_back(next);
+    }
+}

@@ -1,0 +1,119 @@
+//! Snapshots of virtual trees: each is one small record, whatever the size of the tree.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{DifferenceStream, NewSnapshot, Point, Record, Snapshot, SnapshotId, Snapshots};
+use crate::tree::{End, LARGEST_FILE, resolve};
+use crate::virtual_fs::{Change, Hold, Root, Trunk, VirtualFs, now};
+use crate::{
+    ByteStream, Error, ErrorKind, FileSystem, Limits, Links, Result, SandboxId, SandboxPath,
+};
+
+#[async_trait]
+impl Snapshots for VirtualFs {
+    async fn create(&self, new: NewSnapshot) -> Result<Snapshot> {
+        let state = self.trunk().state_to_copy(&Point::Live).await?;
+        keep(self.trunk(), &state.root, new).await
+    }
+
+    async fn list(&self, after: Option<&SnapshotId>, limit: usize) -> Result<Vec<Snapshot>> {
+        let records = self.trunk().snapshots().list(after, limit).await?;
+        Ok(records.into_iter().map(|(id, record)| record.snapshot(id)).collect())
+    }
+
+    async fn stat(&self, id: &SnapshotId) -> Result<Snapshot> {
+        Ok(self.trunk().snapshots().load(id).await?.snapshot(id.clone()))
+    }
+
+    async fn open(&self, id: &SnapshotId) -> Result<Arc<dyn FileSystem>> {
+        Ok(Arc::new(self.at(self.trunk().snapshots().state(id).await?)))
+    }
+
+    async fn diff(&self, from: Point, to: Point) -> Result<DifferenceStream> {
+        let trunk = self.trunk();
+        let (from, to) = (trunk.state_at(&from).await?, trunk.state_at(&to).await?);
+        Ok(super::diff::diff(Arc::clone(trunk), from, to))
+    }
+
+    async fn restore(&self, id: &SnapshotId, path: &SandboxPath) -> Result<()> {
+        let state = self.trunk().state_to_copy(&Point::Snapshot(id.clone())).await?;
+        let find = self.trunk().read(&state, |root, source| {
+            Ok(match resolve(&root.tree, path, Links::Keep, source)?.end {
+                End::Root => Some(root.tree.clone()),
+                End::Item(item) => Some(item.node.clone()),
+                End::Missing(_) => None,
+            })
+        });
+        let node = find.await?;
+        self.check_family(&state.root)?;
+        let change = Change::Restore { path: path.clone(), node };
+        self.trunk().change_holding(change, Some(Hold::State(state))).await.map(drop)
+    }
+
+    async fn fork(&self, from: Point, to: &SandboxId, limits: Limits) -> Result<()> {
+        let state = self.trunk().state_to_copy(&from).await?;
+        fork(self.trunk(), state.root.clone(), to, limits).await
+    }
+
+    async fn delete(&self, id: &SnapshotId) -> Result<()> {
+        self.trunk().snapshots().delete(id).await
+    }
+
+    async fn export(&self, from: Point, since: Option<&SnapshotId>) -> Result<ByteStream> {
+        let state = self.trunk().state_at(&from).await?;
+        let known = match since {
+            Some(id) => Some(self.trunk().snapshots().state(id).await?),
+            None => None,
+        };
+        super::export::export(Arc::clone(self.trunk()), state, known)
+    }
+
+    async fn import(&self, stream: ByteStream, new: NewSnapshot) -> Result<Snapshot> {
+        let stored = self.trunk().shelf.begin();
+        let imported = super::import::import(self.trunk(), stream).await?;
+        let kept = keep(self.trunk(), &imported.root, new).await;
+        drop((stored, imported));
+        kept
+    }
+}
+
+/// Keeps a root as a snapshot of a sandbox.
+pub(crate) async fn keep(trunk: &Arc<Trunk>, root: &Root, new: NewSnapshot) -> Result<Snapshot> {
+    let created = now();
+    let NewSnapshot { id, message, labels } = new;
+    let id = id.unwrap_or_else(|| SnapshotId::new(created));
+    let root = Root { created, writers: Vec::new(), ..root.clone() };
+    let record = Record { root, message, labels };
+    record.check()?;
+    let snapshot = record.snapshot(id.clone());
+    trunk.snapshots().create(&id, record).await?;
+    Ok(snapshot)
+}
+
+/// Makes a new sandbox that begins with a root.
+pub(crate) async fn fork(
+    trunk: &Arc<Trunk>,
+    root: Root,
+    to: &SandboxId,
+    limits: Limits,
+) -> Result<()> {
+    let usage = root.usage();
+    limits.check((0, 0), (usage.bytes, usage.nodes()))?;
+    limits.check_file_size(root.sum().largest, LARGEST_FILE)?;
+    let (sequence, writers, created) = (0, Vec::new(), now());
+    let root = Root { sequence, writers, created, limits, ..root };
+    trunk.shelf.create(to, root).await.map(drop)
+}
+
+impl VirtualFs {
+    /// Refuses a tree whose pages are named by another key.
+    fn check_family(&self, root: &Root) -> Result<()> {
+        if root.family.domain == self.trunk().state().root.family.domain {
+            return Ok(());
+        }
+        let message = "the snapshot belongs to another family of sandboxes";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+}

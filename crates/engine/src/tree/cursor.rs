@@ -1,0 +1,78 @@
+//! Taking the names of a directory one after the other.
+
+use std::sync::Arc;
+
+use super::page::{Child, Page};
+use super::source::{Need, Source};
+use super::{Directory, Item};
+
+/// A place between two names. It holds the pages on the way down, and nothing of the rest.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    dir: Directory,
+    /// Names up to this one are passed; only used until the way down was found.
+    after: Option<Arc<str>>,
+    way: Option<Vec<(Arc<Page>, usize)>>,
+}
+
+impl Cursor {
+    /// Before the first name that sorts behind `after`.
+    pub(crate) fn after(dir: &Directory, after: Option<&str>) -> Self {
+        Self { dir: dir.clone(), after: after.map(Arc::from), way: None }
+    }
+
+    /// The next item. When something is needed first, the cursor stays where it is.
+    pub(crate) fn next(&mut self, source: &dyn Source) -> Result<Option<Arc<Item>>, Need> {
+        let way = match &mut self.way {
+            Some(way) => way,
+            lost => lost.insert(descend(&self.dir, self.after.as_deref(), source)?),
+        };
+        loop {
+            let Some((page, at)) = way.last_mut() else { return Ok(None) };
+            match &**page {
+                Page::Leaf(items) => {
+                    if let Some(item) = items.get(*at) {
+                        *at += 1;
+                        return Ok(Some(Arc::clone(item)));
+                    }
+                }
+                Page::Inner { children, .. } => {
+                    if let Some(child) = children.get(*at) {
+                        let lower = source.page(&child.link)?;
+                        *at += 1;
+                        way.push((lower, 0));
+                        continue;
+                    }
+                }
+            }
+            way.pop();
+        }
+    }
+}
+
+/// The pages down to the first name that sorts behind `after`, each with where to go on in it.
+fn descend(
+    dir: &Directory,
+    after: Option<&str>,
+    source: &dyn Source,
+) -> Result<Vec<(Arc<Page>, usize)>, Need> {
+    let mut way = Vec::new();
+    let (Some(after), mut link) = (after, dir.top.clone()) else {
+        way.extend(dir.top.as_ref().map(|top| source.page(top)).transpose()?.map(|page| (page, 0)));
+        return Ok(way);
+    };
+    while let Some(next) = link.take() {
+        let page = source.page(&next)?;
+        let at = match &*page {
+            Page::Leaf(items) => items.partition_point(|item| *item.name <= *after),
+            Page::Inner { children, .. } => {
+                let at = children.partition_point(|child: &Child| *child.first <= *after);
+                let at = at.saturating_sub(1);
+                link = children.get(at).map(|child| child.link.clone());
+                at + 1
+            }
+        };
+        way.push((page, at));
+    }
+    Ok(way)
+}

@@ -1,0 +1,202 @@
+//! Bodies on their way in, cut into chunks where their content says so.
+
+use bytes::{Bytes, BytesMut};
+use fastcdc::v2020::FastCDC;
+use futures::StreamExt as _;
+use storage::{ObjectKey, frame};
+
+use crate::tree::{Extent, ObjectKind};
+use crate::{
+    ByteStream, Error, ErrorKind, Part, Result, SandboxPath, WriteMode, WriteOptions, blocking,
+};
+
+use super::change::{Change, check_file_size};
+use super::meaning::meaning;
+use super::trunk::Trunk;
+
+/// Content up to this length is one chunk.
+pub(crate) const ONE_CHUNK: usize = 64 << 10;
+/// The shortest, the usual and the longest chunk of longer content. Which chunks a file has is its
+/// own affair, so these may differ from writer to writer without harm.
+const CHUNK: (usize, usize, usize) = (16 << 10, 64 << 10, 256 << 10);
+/// So much is stored at a time.
+const STORED_AT_ONCE: usize = 1 << 20;
+
+/// The pieces of content that is in memory.
+pub(crate) fn cut(bytes: Bytes) -> Vec<Extent> {
+    let mut cutter = Cutter::default();
+    cutter.take(bytes);
+    cutter.finish().into_iter().map(Extent::fresh).collect()
+}
+
+/// Cuts what comes into chunks. Needs to see more than the longest chunk before it cuts one.
+#[derive(Debug, Default)]
+pub(crate) struct Cutter {
+    pieces: Vec<Bytes>,
+    len: usize,
+    /// Whether something was cut off already, so that what is left is not the whole.
+    begun: bool,
+}
+
+impl Cutter {
+    pub(crate) fn take(&mut self, piece: Bytes) {
+        self.len += piece.len();
+        if !piece.is_empty() {
+            self.pieces.push(piece);
+        }
+    }
+
+    /// The chunks that are certain by now.
+    pub(crate) fn ready(&mut self) -> Vec<Bytes> {
+        let (_, _, longest) = CHUNK;
+        if self.len < 2 * longest { Vec::new() } else { self.chunks(longest) }
+    }
+
+    /// The rest.
+    pub(crate) fn finish(mut self) -> Vec<Bytes> {
+        if self.len <= ONE_CHUNK && !self.begun {
+            // A copy of its own: what came may be the corner of a large buffer.
+            let whole = Bytes::copy_from_slice(&self.whole());
+            return if whole.is_empty() { Vec::new() } else { vec![whole] };
+        }
+        self.chunks(0)
+    }
+
+    /// Cuts until no more than `rest` bytes remain.
+    fn chunks(&mut self, rest: usize) -> Vec<Bytes> {
+        self.begun = true;
+        let mut all = self.whole();
+        let mut chunks = Vec::new();
+        while all.len() > rest {
+            let (shortest, usual, longest) = CHUNK;
+            let mut cutter = FastCDC::new(&all, shortest, usual, longest);
+            let len = cutter.next().map_or(all.len(), |chunk| chunk.length);
+            chunks.push(all.split_to(len.clamp(1, all.len())));
+        }
+        self.take(all);
+        chunks
+    }
+
+    /// Everything that is held, in one piece.
+    fn whole(&mut self) -> Bytes {
+        let pieces = std::mem::take(&mut self.pieces);
+        let len = std::mem::take(&mut self.len);
+        match <[Bytes; 1]>::try_from(pieces) {
+            Ok([only]) => only,
+            Err(pieces) => {
+                let mut whole = BytesMut::with_capacity(len);
+                pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+                whole.freeze()
+            }
+        }
+    }
+}
+
+/// Content that is taken in, piece by piece: what is large goes to the store at once.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    cutter: Cutter,
+    waiting: Vec<Bytes>,
+    waiting_bytes: usize,
+    extents: Vec<Extent>,
+}
+
+impl Intake {
+    pub(crate) fn new() -> Self {
+        let cutter = Cutter::default();
+        Self { cutter, waiting: Vec::new(), waiting_bytes: 0, extents: Vec::new() }
+    }
+
+    /// Takes a piece; true when it is time to store what waits.
+    pub(crate) fn take(&mut self, piece: Bytes) -> bool {
+        self.cutter.take(piece);
+        for chunk in self.cutter.ready() {
+            self.waiting_bytes += chunk.len();
+            self.waiting.push(chunk);
+        }
+        self.waiting_bytes >= STORED_AT_ONCE
+    }
+
+    /// Stores what waits. A tree in memory keeps the bytes as they are.
+    pub(crate) async fn store(&mut self, trunk: &Trunk) -> Result<()> {
+        self.waiting_bytes = 0;
+        let chunks = std::mem::take(&mut self.waiting);
+        if trunk.shelf.is_resident() {
+            self.extents.extend(chunks.into_iter().map(Extent::fresh));
+            return Ok(());
+        }
+        let family = trunk.state().root.family;
+        let sealed: Vec<(ObjectKey, Bytes, u64)> = blocking::run(move || {
+            let seal = |chunk: Bytes| {
+                let id = family.ids.id(ObjectKind::Chunk, &chunk);
+                (family.key(id), frame::seal(&chunk), chunk.len() as u64)
+            };
+            Ok(chunks.into_iter().map(seal).collect())
+        })
+        .await?;
+        let stored = sealed.iter().map(|(key, _, len)| Extent::stored(key.id, *len));
+        self.extents.extend(stored);
+        let objects = sealed.into_iter().map(|(key, bytes, _)| (key, bytes)).collect();
+        trunk.shelf.cache.storage().put_many(objects).await.map_err(meaning)
+    }
+
+    /// All of it. What did not need to be stored before goes with the commit.
+    pub(crate) async fn finish(mut self, trunk: &Trunk) -> Result<Vec<Extent>> {
+        let rest = std::mem::take(&mut self.cutter).finish();
+        if self.extents.is_empty() && rest.len() + self.waiting.len() <= 1 {
+            let all = self.waiting.into_iter().chain(rest);
+            return Ok(all.map(Extent::fresh).collect());
+        }
+        self.waiting.extend(rest);
+        self.store(trunk).await?;
+        Ok(self.extents)
+    }
+}
+
+/// Takes in a whole body. One that cannot be placed is refused before most of it has come.
+pub(super) async fn take_in(
+    trunk: &Trunk,
+    mut body: ByteStream,
+    file: &SandboxPath,
+    options: &WriteOptions,
+) -> Result<(Vec<Extent>, u64)> {
+    let limits = trunk.state().root.limits;
+    check_file_size(&limits, options.length.unwrap_or_default())?;
+    let (mut intake, mut total) = (Intake::new(), 0_u64);
+    while let Some(piece) = body.next().await {
+        let piece = piece?;
+        total = total.saturating_add(piece.len() as u64);
+        check_file_size(&limits, total)?;
+        if options.length.is_some_and(|length| total > length) {
+            return Err(Error::new(ErrorKind::BrokenBody, "the body is longer than declared"));
+        }
+        if intake.take(piece) {
+            try_out(trunk, file, options, total).await?;
+            intake.store(trunk).await?;
+        }
+    }
+    if options.length.is_some_and(|length| total != length) {
+        return Err(Error::new(ErrorKind::BrokenBody, "the body is shorter than declared"));
+    }
+    Ok((intake.finish(trunk).await?, total))
+}
+
+/// Refuses a write that cannot succeed as things are with the bytes that came so far.
+async fn try_out(
+    trunk: &Trunk,
+    file: &SandboxPath,
+    options: &WriteOptions,
+    len: u64,
+) -> Result<()> {
+    let WriteOptions { mode, parents, ref expected, .. } = *options;
+    let without_total = |part| Part { total: None, ..part };
+    let mode = match mode {
+        WriteMode::Part(part) => WriteMode::Part(without_total(part)),
+        WriteMode::CreateNew | WriteMode::Replace | WriteMode::Append => mode,
+    };
+    // For the limits a hole is as long as what will be there.
+    let (file, content, expected) = (file.clone(), vec![Extent::hole(len)], expected.clone());
+    let probe = [Change::Write { file, content, mode, parents, expected }];
+    let state = trunk.state();
+    trunk.read(&state, |root, source| trunk.next(root, &probe, source).map(drop)).await
+}

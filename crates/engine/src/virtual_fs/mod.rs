@@ -1,0 +1,236 @@
+//! A tree that is isolated from every host: pages and chunks in a store, or just in memory.
+
+mod body;
+mod change;
+mod content;
+mod copies;
+mod entry;
+mod gc;
+mod handles;
+mod list;
+mod meaning;
+mod merge;
+mod objects;
+mod pins;
+mod queue;
+mod root;
+mod sandboxes;
+mod shelf;
+mod snapshot_refs;
+mod trunk;
+mod unpack;
+mod verify;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+pub(crate) use self::body::Intake;
+pub(crate) use self::change::Change;
+use self::change::not_found;
+pub(crate) use self::entry::entry;
+pub use self::gc::{CollectOptions, Collected};
+pub(crate) use self::meaning::meaning;
+pub(crate) use self::objects::{Family, damaged};
+pub(crate) use self::pins::Hold;
+pub(crate) use self::root::Root;
+#[cfg(test)]
+pub(crate) use self::root::tests::golden as root_golden;
+pub use self::shelf::Store;
+pub(crate) use self::shelf::now;
+pub(crate) use self::trunk::{State, Trunk};
+pub use self::verify::{Problem, Verified};
+use crate::archive::{self, ArchiveLimits, Unpacked};
+use crate::tree::{Body, End, Node, Way, glance, resolve};
+use crate::{
+    ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
+    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots,
+    Span, Step, Target, Usage, WriteOptions, Written, blocking,
+};
+
+/// A virtual tree. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct VirtualFs {
+    trunk: Arc<Trunk>,
+    /// The one state that is shown, for a tree that does not change.
+    frozen: Option<Arc<State>>,
+}
+
+impl VirtualFs {
+    /// The tree of a sandbox as it is at any moment.
+    pub(crate) fn live(trunk: Arc<Trunk>) -> Self {
+        Self { trunk, frozen: None }
+    }
+
+    /// The tree in one state, which it keeps.
+    pub(crate) fn at(&self, state: Arc<State>) -> Self {
+        Self { trunk: Arc::clone(&self.trunk), frozen: Some(state) }
+    }
+
+    pub(crate) fn trunk(&self) -> &Arc<Trunk> {
+        &self.trunk
+    }
+
+    /// The state to read.
+    fn state(&self) -> Arc<State> {
+        self.frozen.as_ref().map_or_else(|| self.trunk.state(), Arc::clone)
+    }
+
+    /// What a look at a node tells, if a look is enough to find it.
+    fn glance<T>(&self, path: &SandboxPath, tell: impl FnOnce(&Node) -> Option<T>) -> Option<T> {
+        self.trunk.check_there().ok()?;
+        match &self.frozen {
+            Some(state) => glance(&state.root.tree, path).and_then(tell),
+            None => glance(&self.trunk.state().root.tree, path).and_then(tell),
+        }
+    }
+
+    /// The trunk, if this tree may change.
+    fn writable(&self) -> Result<&Arc<Trunk>> {
+        match self.frozen {
+            None => Ok(&self.trunk),
+            Some(_) => Err(Error::new(ErrorKind::ReadOnly, "a snapshot never changes")),
+        }
+    }
+
+    /// What the tree may hold.
+    pub fn limits(&self) -> Limits {
+        self.state().root.limits
+    }
+
+    /// Says what the tree may hold from now on. What it holds already stays.
+    pub async fn set_limits(&self, limits: Limits) -> Result<()> {
+        if self.trunk.state().root.limits == limits {
+            return Ok(());
+        }
+        self.writable()?.change(Change::SetLimits(limits)).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl FileSystem for VirtualFs {
+    async fn stat(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
+        let seen = self.glance(path, |node| {
+            (links == Links::Keep || !node.is_link()).then(|| entry(path.clone(), node))
+        });
+        if let Some(entry) = seen {
+            return Ok(entry);
+        }
+        let state = self.state();
+        let found = self.trunk.read(&state, |root, source| {
+            let Way { end, .. } = resolve(&root.tree, path, links, source)?;
+            match end {
+                End::Root => Ok(entry(path.clone(), &root.tree)),
+                End::Item(item) => Ok(entry(path.clone(), &item.node)),
+                End::Missing(_) => Err(not_found().into()),
+            }
+        });
+        found.await
+    }
+
+    async fn list(&self, dir: &SandboxPath, page: Page) -> Result<EntryStream> {
+        self.list_dir(dir, page).await
+    }
+
+    async fn read(&self, file: &SandboxPath, span: Span) -> Result<Content> {
+        self.read_span(file, &span).await
+    }
+
+    async fn write(
+        &self,
+        file: &SandboxPath,
+        body: ByteStream,
+        options: WriteOptions,
+    ) -> Result<Written> {
+        let trunk = self.writable()?;
+        let stored = trunk.shelf.begin();
+        let (content, bytes) = body::take_in(trunk, body, file, &options).await?;
+        let WriteOptions { mode, parents, expected, .. } = options;
+        let change = Change::Write { file: file.clone(), content, mode, parents, expected };
+        trunk.change_holding(change, stored).await?.written(bytes)
+    }
+
+    async fn open(&self, file: &SandboxPath, options: OpenOptions) -> Result<Arc<dyn OpenFile>> {
+        self.open_file(file, options).await
+    }
+
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+        let change = Change::CreateDir { dir: dir.clone(), parents };
+        self.writable()?.change(change).await?.entry()
+    }
+
+    async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {
+        let change = Change::Symlink { link: link.clone(), target: target.into() };
+        self.writable()?.change(change).await?.entry()
+    }
+
+    async fn read_link(&self, link: &SandboxPath) -> Result<String> {
+        let state = self.state();
+        let found = self.trunk.read(&state, |root, source| {
+            let way = resolve(&root.tree, link, Links::Keep, source)?;
+            match (&way.end, way.item().map(|item| &item.node.body)) {
+                (_, Some(Body::Symlink(target))) => Ok((**target).to_owned()),
+                (End::Missing(_), _) => Err(not_found().into()),
+                (End::Root | End::Item(_), _) => {
+                    let message = "path is not a symbolic link";
+                    Err(Error::new(ErrorKind::InvalidArgument, message).into())
+                }
+            }
+        });
+        found.await
+    }
+
+    async fn remove(&self, path: &SandboxPath, depth: Depth, expected: If) -> Result<()> {
+        let change = Change::Remove { path: path.clone(), depth, expected };
+        self.writable()?.change(change).await.map(drop)
+    }
+
+    async fn rename(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
+        let change = Change::Rename { from: from.clone(), to: to.clone(), target };
+        self.writable()?.change(change).await?.entry()
+    }
+
+    async fn copy(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
+        let change = Change::Copy { from: from.clone(), to: to.clone(), target };
+        self.writable()?.change(change).await?.entry()
+    }
+
+    async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
+        let change = Change::SetMetadata { path: path.clone(), change };
+        self.writable()?.change(change).await?.entry()
+    }
+
+    async fn usage(&self) -> Result<Usage> {
+        Ok(self.state().root.usage())
+    }
+
+    async fn unpack(
+        &self,
+        dir: &SandboxPath,
+        archive: ByteStream,
+        limits: ArchiveLimits,
+    ) -> Result<Unpacked> {
+        let trunk = Arc::clone(self.writable()?);
+        let stored = trunk.shelf.begin();
+        let (reader, feed) = archive::feed(archive);
+        let (dir, staging) = (dir.clone(), Arc::clone(&trunk));
+        let work = blocking::run(move || unpack::unpack(&staging, &dir, reader, limits));
+        let (unpacked, graft) = archive::drive(feed, work).await?;
+        trunk.change_holding(graft, stored).await?;
+        Ok(unpacked)
+    }
+
+    async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
+        archive::pack(Arc::new(self.at(self.state())), path, limits).await
+    }
+
+    async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
+        let changes = steps.into_iter().map(Change::from).collect();
+        let applied = self.writable()?.commit(changes).await?;
+        Ok(applied.into_iter().map(|applied| applied.entry).collect())
+    }
+
+    fn snapshots(&self) -> Option<&dyn Snapshots> {
+        self.frozen.is_none().then_some(self)
+    }
+}

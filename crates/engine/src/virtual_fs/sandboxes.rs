@@ -1,0 +1,99 @@
+//! Which sandboxes a store has, and taking one away.
+
+use std::sync::Arc;
+
+use storage::{Ref, RefKey};
+
+use crate::{Result, SandboxId};
+
+use super::meaning::meaning;
+use super::shelf::{Shelf, Store, missing, root_key};
+
+/// How many refs are read at a time.
+const AT_ONCE: usize = 256;
+const SANDBOXES: &str = "sandboxes/";
+
+impl Store {
+    /// The ids of at most `limit` sandboxes, of those that come after one of them.
+    ///
+    /// The order is always the same, and that of the ids as long as none of them goes on with a
+    /// hyphen where another one ends.
+    pub async fn list(&self, after: Option<&SandboxId>, limit: usize) -> Result<Vec<SandboxId>> {
+        if self.shelf.is_resident() {
+            return Ok(self.shelf.resident_ids(after, limit));
+        }
+        let storage = self.shelf.cache.storage();
+        let (mut ids, mut after) = (Vec::new(), after.map(root_key).transpose()?);
+        while ids.len() < limit {
+            let page = storage.list_refs(SANDBOXES, after.as_ref(), AT_ONCE).await;
+            let page = page.map_err(meaning)?;
+            let roots = page.iter().filter_map(|(key, _)| key.as_str().strip_suffix("/root"));
+            let names = roots.filter_map(|key| key.strip_prefix(SANDBOXES));
+            let left = limit - ids.len();
+            for name in names.filter(|name| !name.contains('/')).take(left) {
+                ids.push(SandboxId::parse(name)?);
+            }
+            match page.into_iter().next_back() {
+                Some((last, _)) => after = Some(last),
+                None => break,
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Takes a sandbox away, with all its snapshots. Its forks stay.
+    ///
+    /// Whoever has it open is told that it is unavailable. What it held is collected later.
+    pub async fn remove(&self, id: &SandboxId) -> Result<()> {
+        if self.shelf.is_resident() {
+            let slot = self.shelf.open.lock().remove(id).ok_or_else(|| missing(id))?;
+            slot.trunk().iter().for_each(|trunk| trunk.remove());
+            return Ok(());
+        }
+        let key = root_key(id)?;
+        let storage = self.shelf.cache.storage();
+        if storage.load(&key).await.map_err(meaning)?.is_none() {
+            return Err(missing(id));
+        }
+        // The root goes last: when this breaks off, the sandbox can still be removed.
+        self.shelf.remove_refs(id, Some(&key)).await?;
+        while let Some(Ref { token, .. }) = storage.load(&key).await.map_err(meaning)? {
+            storage.delete_ref(&key, &token).await.map_err(meaning)?;
+        }
+        let open = self.shelf.open.lock().remove(id);
+        open.and_then(|slot| slot.trunk()).iter().for_each(|trunk| trunk.remove());
+        // Snapshots that somebody took meanwhile.
+        self.shelf.remove_refs(id, None).await
+    }
+}
+
+impl Shelf {
+    fn resident_ids(&self, after: Option<&SandboxId>, limit: usize) -> Vec<SandboxId> {
+        let place = |id: &SandboxId| format!("{id}/");
+        let after = after.map(place);
+        let open = self.open.lock();
+        let mut ids: Vec<_> = open.keys().filter(|id| Some(place(id)) > after).cloned().collect();
+        ids.sort_by_key(place);
+        ids.truncate(limit);
+        ids
+    }
+
+    /// Deletes the refs of a sandbox but one.
+    async fn remove_refs(self: &Arc<Self>, id: &SandboxId, but: Option<&RefKey>) -> Result<()> {
+        let (prefix, mut after) = (format!("{SANDBOXES}{id}/"), None);
+        let storage = self.cache.storage();
+        loop {
+            let page = storage.list_refs(&prefix, after.as_ref(), AT_ONCE).await;
+            let page = page.map_err(meaning)?;
+            for (key, stored) in &page {
+                if but != Some(key) {
+                    storage.delete_ref(key, &stored.token).await.map_err(meaning)?;
+                }
+            }
+            match page.into_iter().next_back() {
+                Some((last, _)) => after = Some(last),
+                None => return Ok(()),
+            }
+        }
+    }
+}

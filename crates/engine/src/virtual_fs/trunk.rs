@@ -1,0 +1,214 @@
+//! One sandbox's tree: its current state, and the way to the next one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use storage::{Ref, RefKey, Token};
+
+use crate::snapshot::{Record, SnapshotId};
+use crate::tree::{Draft, Source, Stamp, Stop};
+use crate::{Error, ErrorKind, Result, SandboxId, UnixTime};
+
+use super::change::{Applied, Change, apply, check_limits, on};
+use super::handles::Handles;
+use super::objects::damaged;
+use super::pins::Hold;
+use super::queue::Queue;
+use super::root::Root;
+use super::shelf::Shelf;
+
+/// One sandbox's tree.
+#[derive(Debug)]
+pub(crate) struct Trunk {
+    pub(crate) id: SandboxId,
+    pub(crate) shelf: Arc<Shelf>,
+    pub(super) state: ArcSwap<State>,
+    removed: AtomicBool,
+    pub(super) handles: Handles,
+    pub(super) queue: Queue,
+    /// Tells our stamps from those of others who opened the same tree.
+    salt: u32,
+    /// Held while a tree in memory changes.
+    turn: Mutex<()>,
+    /// The snapshots of a tree in memory.
+    pub(super) kept: Mutex<BTreeMap<SnapshotId, Arc<Record>>>,
+}
+
+/// A state of a tree. It never changes; whoever holds it can read it for as long as he likes.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) root: Root,
+    /// What the store calls this state; none for a tree in memory.
+    pub(crate) token: Option<Token>,
+}
+
+impl Trunk {
+    pub(crate) fn new(id: SandboxId, shelf: Arc<Shelf>, state: Arc<State>) -> Self {
+        Self {
+            id,
+            shelf,
+            state: ArcSwap::new(state),
+            removed: AtomicBool::new(false),
+            handles: Handles::default(),
+            queue: Queue::default(),
+            salt: rand::random(),
+            turn: Mutex::new(()),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The state as it is now.
+    pub(crate) fn state(&self) -> Arc<State> {
+        self.state.load_full()
+    }
+
+    pub(crate) fn ref_key(&self) -> Result<RefKey> {
+        super::shelf::root_key(&self.id)
+    }
+
+    /// Makes changes, all of them or none. They are durable when this returns, as far as the store
+    /// is.
+    pub(crate) async fn commit(self: &Arc<Self>, changes: Vec<Change>) -> Result<Vec<Applied>> {
+        self.commit_holding(changes, None).await
+    }
+
+    /// Makes one change.
+    pub(crate) async fn change(self: &Arc<Self>, change: Change) -> Result<Applied> {
+        self.change_holding(change, None).await
+    }
+
+    /// Makes one change that needs more in the store than the tree leads to.
+    pub(crate) async fn change_holding(
+        self: &Arc<Self>,
+        change: Change,
+        hold: Option<Hold>,
+    ) -> Result<Applied> {
+        let applied = self.commit_holding(vec![change], hold).await?;
+        applied.into_iter().next().ok_or_else(|| damaged("a change gave no answer"))
+    }
+
+    async fn commit_holding(
+        self: &Arc<Self>,
+        changes: Vec<Change>,
+        hold: Option<Hold>,
+    ) -> Result<Vec<Applied>> {
+        self.check_there()?;
+        if self.shelf.is_resident() {
+            self.commit_here(&changes)
+        } else {
+            self.submit(changes, hold).await
+        }
+    }
+
+    /// Lets everything that is asked of the tree be refused from now on.
+    pub(super) fn remove(&self) {
+        self.removed.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn check_there(&self) -> Result<()> {
+        if self.removed.load(Ordering::Relaxed) { Err(removed()) } else { Ok(()) }
+    }
+
+    /// The root that is stored for this sandbox, whose id another one may have by now.
+    pub(super) fn stored_root(&self, stored: Option<&Ref>) -> Result<Root> {
+        let root = stored.map(|stored| Root::decode(&stored.value)).transpose();
+        let root = root.map_err(|err| damaged(err.0))?;
+        let identity = |root: &Root| (root.family.domain, root.created);
+        let ours = identity(&self.state().root);
+        root.filter(|root| identity(root) == ours).ok_or_else(|| {
+            self.remove();
+            removed()
+        })
+    }
+
+    /// Makes changes of a tree that is wholly in memory; nobody has to be waited for.
+    fn commit_here(&self, changes: &[Change]) -> Result<Vec<Applied>> {
+        let turn = self.turn.lock();
+        let old = self.state();
+        let view = self.shelf.cache.view();
+        let (root, applied) = match self.next(&old.root, changes, &view) {
+            Ok(next) => next,
+            Err(Stop::Failed(err)) => return Err(err),
+            Err(Stop::Need(_)) => return Err(damaged("a tree in memory has a page elsewhere")),
+        };
+        let published = self.publish(&Arc::new(State { root, token: None }), &applied, &view);
+        drop(turn);
+        published.map_err(|_| damaged("a tree in memory has a page elsewhere"))?;
+        Ok(applied)
+    }
+
+    /// The root after these changes.
+    pub(super) fn next(
+        &self,
+        old: &Root,
+        changes: &[Change],
+        source: &dyn Source,
+    ) -> Result<(Root, Vec<Applied>), Stop> {
+        let (now, stamp) = self.stamp(old.clock);
+        let heights = old.family.heights;
+        let mut draft = Draft { root: old.tree.clone(), heights, source, now, stamp };
+        let Root { family, created, mut limits, .. } = *old;
+        let mut applied = Vec::with_capacity(changes.len());
+        for change in changes {
+            if let Change::SetLimits(new) = change {
+                limits = *new;
+            }
+            let outcome = apply(&mut draft, change, &limits);
+            applied.push(outcome.map_err(|stop| match change.path() {
+                Some(path) => on(stop, path),
+                None => stop,
+            })?);
+            // Two files that one batch made may change places later.
+            draft.stamp.time = draft.stamp.time.saturating_add(1);
+        }
+        check_limits(&limits, &old.sum(), &draft.sum())?;
+        let Draft { root: tree, stamp, .. } = draft;
+        let sequence = old.sequence + 1;
+        let writers = old.writers.clone();
+        Ok((Root { family, sequence, clock: stamp.time, created, limits, writers, tree }, applied))
+    }
+
+    /// The time, and a stamp that nothing bears yet.
+    fn stamp(&self, clock: u64) -> (UnixTime, Stamp) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let nanoseconds = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        let time = nanoseconds.max(clock.saturating_add(1));
+        let now = UnixTime {
+            seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+            nanoseconds: since.subsec_nanos(),
+        };
+        (now, Stamp { time, salt: self.salt })
+    }
+
+    /// A stamp for nodes that are made outside of a commit: no commit bears its salt.
+    pub(crate) fn own_stamp(&self) -> Stamp {
+        let (_, Stamp { time, .. }) = self.stamp(0);
+        Stamp { time, salt: rand::random() }
+    }
+
+    /// Does work that reads a state, fetching what it needs.
+    pub(crate) async fn read<T>(
+        &self,
+        state: &State,
+        mut work: impl FnMut(&Root, &dyn Source) -> Result<T, Stop>,
+    ) -> Result<T> {
+        self.check_there()?;
+        let mut view = self.shelf.cache.view();
+        loop {
+            match work(&state.root, &view) {
+                Ok(outcome) => return Ok(outcome),
+                Err(Stop::Failed(err)) => return Err(err),
+                Err(Stop::Need(need)) => view.fetch(&state.root.family, need).await?,
+            }
+        }
+    }
+}
+
+/// A sandbox that is no longer there.
+fn removed() -> Error {
+    Error::new(ErrorKind::Unavailable, "the sandbox was removed from its store")
+}
