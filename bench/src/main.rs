@@ -1,0 +1,126 @@
+//! How fast virtual trees are: beside their peers, as they grow, and beside what the machine can do.
+//!
+//! `bench/run` runs this and keeps what it finds in RESULTS.md. Every scenario measures in processes
+//! of its own, which are this program again with the name of a part.
+
+#![expect(clippy::print_stdout, reason = "it is a terminal program")]
+#![expect(clippy::disallowed_methods, reason = "its files are its own, not those of a sandbox")]
+
+mod carry;
+mod clock;
+mod commits;
+mod constant;
+mod growth;
+mod memory;
+mod operations;
+mod report;
+mod sample;
+mod tree;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
+
+use report::Report;
+
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// Everything, with a report.
+    All(Plan),
+    /// Create, read, stat and list in memory.
+    Operations { files: usize },
+    /// Snapshot, fork, rename, copy, remove and diff of small and large trees.
+    Constant { url: String, files: usize, rounds: usize },
+    /// How much memory small files take.
+    Memory { files: usize },
+    /// Export and import.
+    Carry { bytes: usize, sample: PathBuf },
+    /// Single operations in a directory that grows.
+    Growth { files: usize },
+    /// Durable commits, and what the disk could do.
+    Commits { dir: PathBuf, seconds: f64 },
+}
+
+/// How and with what everything is measured.
+#[derive(clap::Args)]
+struct Plan {
+    /// A shorter run with fewer rounds and smaller trees.
+    #[arg(long)]
+    quick: bool,
+    /// Where the peers are installed.
+    #[arg(long)]
+    peers: PathBuf,
+    /// A directory for stores, on a real disk.
+    #[arg(long)]
+    scratch: PathBuf,
+    /// Where the report goes.
+    #[arg(long)]
+    results: PathBuf,
+}
+
+impl Plan {
+    /// One of two values, depending on how long the run may take.
+    fn choose<T>(&self, quick: T, full: T) -> T {
+        if self.quick { quick } else { full }
+    }
+
+    /// This program again, to measure a part.
+    fn part(&self, arguments: &[&str]) -> Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(arguments);
+        Ok(command)
+    }
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().part {
+        Part::All(plan) => all(&plan),
+        Part::Operations { files } => runtime()?.block_on(operations::ours::measure(files)),
+        Part::Constant { url, files, rounds } => {
+            runtime()?.block_on(constant::measure(&url, files, rounds))
+        }
+        Part::Memory { files } => runtime()?.block_on(memory::measure(files)),
+        Part::Carry { bytes, sample } => runtime()?.block_on(carry::measure(bytes, &sample)),
+        Part::Growth { files } => runtime()?.block_on(growth::measure(files)),
+        Part::Commits { dir, seconds } => runtime()?.block_on(commits::measure(&dir, seconds)),
+    }
+}
+
+/// Measures one scenario, ours beside the others.
+type Compare = fn(&Plan) -> Result<report::Section>;
+
+fn all(plan: &Plan) -> Result<()> {
+    let mut report = Report::new(plan.quick);
+    let scenarios: [(&str, Compare); 6] = [
+        ("operations", operations::compare),
+        ("constant cost", constant::compare),
+        ("memory", memory::compare),
+        ("export and import", carry::compare),
+        ("growth", growth::compare),
+        ("commits", commits::compare),
+    ];
+    for (name, compare) in scenarios {
+        println!("measuring: {name}");
+        match compare(plan) {
+            Ok(section) => report.add(section),
+            Err(err) => report.failed(name, &err),
+        }
+    }
+    let text = report.text();
+    println!("{text}");
+    std::fs::write(&plan.results, text)?;
+    Ok(())
+}
+
+fn runtime() -> Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
+}
