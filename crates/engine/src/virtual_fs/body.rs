@@ -200,3 +200,63 @@ async fn try_out(
     let state = trunk.state();
     trunk.read(&state, |root, source| trunk.next(root, &probe, source).map(drop)).await
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Content that can be cut anywhere.
+    fn noise(len: usize, seed: u64) -> Vec<u8> {
+        let mut state = seed | 1;
+        let words = std::iter::repeat_with(|| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()
+        });
+        let mut bytes = words.take(len / 8 + 1).collect::<Vec<_>>().into_flattened();
+        bytes.truncate(len);
+        bytes
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_chunks_of_content_do_not_depend_on_the_pieces_in_which_it_came(
+            // Zeros are cut as late as can be, so that little may be left behind them.
+            zeros in prop_oneof![Just(0), Just(512 << 10), 0..600_000_usize],
+            rest in prop_oneof![0..70_000_usize, 0..500_000_usize],
+            seed in any::<u64>(),
+            pieces in vec(1..400_000_usize, 1..6),
+        ) {
+            let content = [vec![0; zeros], noise(rest, seed)].concat();
+            let (mut cutter, mut chunks, mut at) = (Cutter::default(), Vec::new(), 0);
+            for piece in pieces.iter().cycle() {
+                let end = content.len().min(at + piece);
+                cutter.take(Bytes::copy_from_slice(&content[at..end]));
+                chunks.extend(cutter.ready());
+                at = end;
+                if at == content.len() {
+                    break;
+                }
+            }
+            chunks.extend(cutter.finish());
+            let mut whole = Cutter::default();
+            whole.take(content.clone().into());
+            prop_assert!(whole.finish() == chunks, "other chunks");
+            prop_assert!(chunks.concat() == content, "other content");
+            prop_assert!(chunks.iter().all(|chunk| chunk.len() <= 256 << 10));
+        }
+    }
+
+    #[test]
+    fn content_up_to_64_kib_is_one_chunk() {
+        assert!(cut(Bytes::new()).is_empty());
+        assert_eq!(cut(noise(64 << 10, 1).into()).len(), 1);
+        assert!(cut(noise(512 << 10, 1).into()).len() > 2);
+    }
+}

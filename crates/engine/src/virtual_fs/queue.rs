@@ -150,7 +150,11 @@ impl Trunk {
             let old = self.state();
             let (mut root, outcomes) = self.apply_batches(&old.root, batches, &mut view).await?;
             if outcomes.iter().all(Result::is_err) {
-                return Ok(outcomes);
+                if !self.is_overtaken(&old).await? {
+                    return Ok(outcomes);
+                }
+                self.catch_up(&old, &mut view, attempt).await?;
+                continue;
             }
             root.note(self.shelf.writer, number);
             let mut objects = Objects::default();
@@ -252,6 +256,16 @@ impl Trunk {
         let root = self.stored_root(now.as_ref())?;
         let ours = root.writers.contains(&(self.shelf.writer, number));
         Ok(ours.then_some(State { root, token: now.map(|now| now.token) }))
+    }
+
+    /// Whether another server made something since, where there may be others.
+    async fn is_overtaken(&self, old: &State) -> Result<bool> {
+        let storage = self.shelf.cache.storage();
+        if !storage.capabilities().shared {
+            return Ok(false);
+        }
+        let now = storage.load(&self.ref_key()?).await.map_err(meaning)?;
+        Ok(now.map(|now| now.token) != old.token)
     }
 
     /// Takes over what another server made.

@@ -1,6 +1,7 @@
 //! States that travel as streams.
 
 mod broken;
+mod collected;
 mod golden;
 mod handmade;
 mod hostile;

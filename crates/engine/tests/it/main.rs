@@ -3,13 +3,19 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
+    clippy::wildcard_enum_match_arm,
+    clippy::type_complexity,
     clippy::indexing_slicing,
     reason = "what goes wrong in a test is a failed test"
 )]
 
+mod batch;
 mod blocking_facade;
 mod clamped_paths;
+mod commit;
 mod contents;
+mod crash;
 mod defects;
 mod diff;
 mod diff_random;
@@ -17,12 +23,17 @@ mod encodings;
 mod entry_store;
 mod export;
 mod fixture;
+mod format;
 mod gc;
 mod gc_races;
 mod growth;
 mod host_snapshots;
 mod library;
+mod long;
 mod meddling;
+mod model;
 mod sandboxes;
 mod streams;
+mod troubled;
 mod verify;
+mod writers;

@@ -85,13 +85,8 @@ impl Header {
         }
     }
 
-    /// The header of which these are the two parts.
-    pub(crate) fn decode(start: &[u8], rest: &Bytes) -> Result<Self> {
-        Self::check_format(start)?;
-        Self::decode_rest(start, rest).map_err(broken)
-    }
-
-    fn decode_rest(start: &[u8], rest: &Bytes) -> Result<Self, Damaged> {
+    /// The header of which these are the two parts; the first was checked.
+    pub(crate) fn decode(start: &[u8], rest: &Bytes) -> Result<Self, Damaged> {
         let (said, check) = rest.split_last_chunk().ok_or(Damaged("it is cut off"))?;
         let hash = blake3::Hasher::new().update(start).update(said).finalize();
         if hash != blake3::Hash::from_bytes(*check) {

@@ -27,7 +27,7 @@ impl Incoming {
         Header::check_format(&start)?;
         let rest = incoming.take(Header::REST_LEN).await?;
         incoming.hash.update(&start).update(&rest);
-        Ok((Header::decode(&start, &rest)?, incoming))
+        Ok((Header::decode(&start, &rest).map_err(broken)?, incoming))
     }
 
     /// The next block; none when the stream ended as it must.

@@ -1,12 +1,13 @@
 //! What another state has that is elsewhere now.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::identity::{Key, is_same_body};
 use crate::MAX_PATH;
 use crate::tree::{Body, Directory, File, Node, Pair, Pairs, Source, Stop, Top};
 
-/// How many directories and files are remembered.
+/// How much of what went is looked at. A tree that went cost nothing to remove, however large.
 const MOST: usize = 64 << 10;
 /// How many names are looked at before others get their turn.
 const AT_ONCE: usize = 4096;
@@ -16,13 +17,16 @@ const AT_ONCE: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Moved {
     places: HashMap<Key, (Node, String)>,
+    /// The directories that are looked at, with their paths.
     levels: Vec<(Pairs, String)>,
+    seen: usize,
 }
 
 impl Moved {
     /// Nothing is known yet of what is in `old` and not in `new`.
     pub(crate) fn between(old: &Directory, new: &Directory) -> Self {
-        Self { places: HashMap::new(), levels: vec![(Pairs::of(old, new), String::new())] }
+        let levels = vec![(Pairs::of(old, new), String::new())];
+        Self { places: HashMap::new(), levels, seen: 0 }
     }
 
     /// Looks around; false when everything was seen.
@@ -43,21 +47,27 @@ impl Moved {
             }
             let path =
                 if dir.is_empty() { old.name.to_string() } else { format!("{dir}/{}", old.name) };
-            if path.len() > MAX_PATH {
-                continue;
+            if path.len() <= MAX_PATH {
+                let new = new.as_ref().and_then(|new| new.node.directory());
+                self.note(&old.node, new, path);
             }
-            if let Some(held) = old.node.directory() {
-                let new = new.as_ref().and_then(|new| new.node.directory()).cloned();
-                self.levels.push((Pairs::of(held, &new.unwrap_or_default()), path.clone()));
-            }
-            if let Some(key) = key(&old.node.body) {
-                self.places.entry(key).or_insert_with(|| (old.node.clone(), path));
-            }
-            if self.places.len() >= MOST {
+            self.seen += 1;
+            if self.seen >= MOST {
                 self.levels.clear();
             }
         }
         Ok(true)
+    }
+
+    /// Notes what went, and looks into it if it is a directory that was not seen before.
+    fn note(&mut self, old: &Node, new: Option<&Directory>, path: String) {
+        let Some(key) = key(&old.body) else { return };
+        let Entry::Vacant(place) = self.places.entry(key) else { return };
+        if let Some(dir) = old.directory() {
+            let pairs = Pairs::of(dir, new.unwrap_or(&Directory::default()));
+            self.levels.push((pairs, path.clone()));
+        }
+        place.insert((old.clone(), path));
     }
 
     /// Where the other state has what this node holds.

@@ -67,3 +67,34 @@ impl<T> Received<T> {
         self.last.push_back(next);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sends_and_who_receives_mean_the_same() {
+        let (mut sent, mut received) = (Sent::within(10), Received::within(10));
+        for number in 0_u32..1000 {
+            let key = number * number % 37;
+            match sent.distance(&key) {
+                Some(distance) => assert_eq!(received.back(distance), Some(&key)),
+                None => {
+                    sent.push(Some(key));
+                    received.push(key);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_older_than_the_window_is_forgotten() {
+        let (mut sent, mut received) = (Sent::within(3), Received::within(3));
+        for key in [Some(1), None, Some(2), Some(3)] {
+            sent.push(key);
+            received.push(key);
+        }
+        assert_eq!([sent.distance(&1), sent.distance(&2)], [None, Some(2)]);
+        assert_eq!([received.back(0), received.back(4), received.back(u64::MAX)], [None; 3]);
+    }
+}

@@ -8,7 +8,9 @@ use sandkeep_engine::{
     Parents, Point, SandboxPath, Store, Target, UnixTime, VirtualFs,
 };
 
-use super::travel::{at, exported, import, opened, point, seen, snapshots, write, write_at};
+use super::travel::{
+    at, doubled, exported, import, opened, point, seen, snapshots, write, write_at,
+};
 use crate::fixture::{id, memory, noise, stored};
 
 /// A tree with a bit of everything.
@@ -105,13 +107,7 @@ async fn copies_are_sent_once() {
 #[tokio::test]
 async fn a_tree_that_copies_have_doubled_forty_times_travels_in_no_time() {
     let (from, to) = (memory().await, stored().await);
-    write(&from, "/0/file", "x").await;
-    for level in 0..40 {
-        let (old, new) = (at(&format!("/{level}")), at(&format!("/{}", level + 1)));
-        from.create_dir(&new, Parents::Require).await.unwrap();
-        from.copy(&old, &new.join("a").unwrap(), Target::New).await.unwrap();
-        from.rename(&old, &new.join("b").unwrap(), Target::New).await.unwrap();
-    }
+    doubled(&from, 40).await;
     let began = Instant::now();
     let stream = exported(&from, Point::Live, None).await;
     let snapshot = import(&to, "doubled", &stream).await.unwrap();

@@ -8,7 +8,7 @@ use sandkeep_engine::{
 };
 
 use super::travel::{
-    at, exported, import, opened, point, seen, snapshot, snapshots, write, write_at,
+    at, doubled, exported, import, opened, point, seen, snapshot, snapshots, write, write_at,
 };
 use crate::contents::fill;
 use crate::fixture::{id, memory, noise, stored};
@@ -180,6 +180,20 @@ async fn one_change_among_many_costs_what_it_is() {
     let reads = storage.reads();
     assert!(reads < 60, "{reads} objects were read");
     assert_eq!(seen(&*opened(&files, "next").await).await, seen(&files).await);
+}
+
+#[tokio::test]
+async fn a_tree_that_copies_have_doubled_forty_times_goes_in_no_time() {
+    let (from, to) = (memory().await, memory().await);
+    doubled(&from, 40).await;
+    snapshot(&from, "base").await;
+    import(&to, "base", &exported(&from, point("base"), None).await).await.unwrap();
+    from.rename(&at("/40/a"), &at("/moved"), Target::New).await.unwrap();
+    from.remove(&at("/40"), Depth::All, If::Always).await.unwrap();
+    let stream = exported(&from, Point::Live, Some("base")).await;
+    let snapshot = import(&to, "next", &stream).await.unwrap();
+    assert_eq!(snapshot.usage, from.usage().await.unwrap());
+    assert!(stream.len() < 400, "{} bytes", stream.len());
 }
 
 #[tokio::test]

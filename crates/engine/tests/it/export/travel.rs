@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use sandkeep_engine::{
     Create, DotDot, EntryKind, FileSystem, If, Links, NewSnapshot, OpenOptions, Page, Parents,
-    Point, Result, SandboxPath, Snapshot, SnapshotId, Span, UnixTime, VirtualFs, WriteMode,
+    Point, Result, SandboxPath, Snapshot, SnapshotId, Span, Target, UnixTime, VirtualFs, WriteMode,
     WriteOptions,
 };
 
@@ -73,6 +73,17 @@ pub(crate) async fn write_at(files: &VirtualFs, path: &str, offset: u64, content
     let options = OpenOptions::Write(Create::IfMissing);
     let file = files.open(&at(path), options).await.unwrap();
     file.write_at(offset, Bytes::copy_from_slice(content)).await.unwrap();
+}
+
+/// Makes a directory that holds two copies of one that holds two copies, and so on.
+pub(crate) async fn doubled(files: &VirtualFs, times: u32) {
+    write(files, "/0/file", "x").await;
+    for level in 0..times {
+        let (old, new) = (at(&format!("/{level}")), at(&format!("/{}", level + 1)));
+        files.create_dir(&new, Parents::Require).await.unwrap();
+        files.copy(&old, &new.join("a").unwrap(), Target::New).await.unwrap();
+        files.rename(&old, &new.join("b").unwrap(), Target::New).await.unwrap();
+    }
 }
 
 /// The stream of a state, whole or since a snapshot.

@@ -6,18 +6,23 @@ use tokio::runtime::Runtime;
 
 use super::golden::{TIMES, whole};
 use super::handmade::{
-    Block, Handmade, LEAVE, digest, entry, file, hole, number, removed, root, same, text,
+    Block, Handmade, LEAVE, chunk, digest, entry, file, hole, number, removed, root, same, text,
 };
-use super::travel::{import, snapshots};
-use crate::fixture::{memory, stored};
+use super::travel::{at, import, opened, snapshots};
+use crate::contents::read;
+use crate::fixture::{memory, noise, stored};
 
-/// Changes of the golden state, with sums that leave room for anything.
-fn changes(records: impl AsRef<[u8]>) -> Vec<u8> {
+/// Changes of the golden state, and what should come out.
+fn relative(records: impl AsRef<[u8]>, sums: [u64; 7]) -> Handmade {
     let base = whole();
     let since = Some(digest(base.clock, 0o750, TIMES, base.sums));
     let block = Block::default().with(root()).with(records).with(LEAVE);
-    let sums = [100, 1 << 40, 100, 100, 100, 100, 1 << 40];
-    Handmade { clock: 1, since, sums, blocks: vec![block] }.bytes()
+    Handmade { clock: 1, since, sums, blocks: vec![block] }
+}
+
+/// Changes of the golden state, with sums that leave room for anything.
+fn changes(records: impl AsRef<[u8]>) -> Vec<u8> {
+    relative(records, [100, 1 << 40, 100, 100, 100, 100, 1 << 40]).bytes()
 }
 
 async fn refused_by(files: &VirtualFs, stream: &[u8]) -> String {
@@ -77,6 +82,18 @@ async fn bytes_cannot_be_taken_over_twice_or_backwards() {
     };
     refused(pieces(0, 0), "takes over is not there").await;
     refused(pieces(2500, 0), "takes over is not there").await;
+}
+
+#[tokio::test]
+async fn a_whole_file_can_be_taken_over_behind_other_bytes() {
+    let files = memory().await;
+    import(&files, "base", &whole().bytes()).await.unwrap();
+    let records = [file("file", 6500), chunk(5000), same(0, 1500)].concat();
+    let mut stream = relative(records, [6, 12_106, 5, 2, 3, 2, 6500]);
+    stream.blocks[0].content = noise(5000);
+    import(&files, "next", &stream.bytes()).await.unwrap();
+    let content = read(&*opened(&files, "next").await, &at("/file")).await;
+    assert_eq!(content, [noise(5000), noise(1500)].concat());
 }
 
 #[tokio::test]

@@ -35,7 +35,8 @@ pub(super) async fn single(files: &dyn FileSystem, step: Step) -> Result<Option<
         Step::Write { file, content, mode, parents, expected } => {
             let options = WriteOptions { mode, parents, expected, length: None };
             // In pieces, as a body comes.
-            let pieces: Vec<_> = content.chunks(50_000).map(Bytes::copy_from_slice).map(Ok).collect();
+            let pieces: Vec<_> =
+                content.chunks(50_000).map(Bytes::copy_from_slice).map(Ok).collect();
             let written = files.write(&file, stream::iter(pieces).boxed(), options).await?;
             assert_eq!(written.bytes, content.len() as u64);
             assert_eq!(written.entry.path, file);

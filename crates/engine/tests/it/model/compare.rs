@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::TryStreamExt as _;
 use sandkeep_engine::{
-    Entry, FileSystem, If, Limits, Links, OpenFile, Page, Result, SandboxId, SnapshotId, Span, Step,
-    Usage, Version, VirtualFs, WriteMode,
+    Entry, FileSystem, If, Limits, Links, OpenFile, Page, Result, SandboxId, SnapshotId, Span,
+    Step, Usage, Version, VirtualFs, WriteMode,
 };
 
 use super::changes;
@@ -225,7 +225,10 @@ pub(super) fn snapshot_id(slot: usize) -> SnapshotId {
 
 /// Holds that both succeeded, and gives what they gave, or that both failed for the same reason.
 #[track_caller]
-pub(super) fn same_outcome<R: Debug, O: Debug>(real: Result<R>, ours: Outcome<O>) -> Option<(R, O)> {
+pub(super) fn same_outcome<R: Debug, O: Debug>(
+    real: Result<R>,
+    ours: Outcome<O>,
+) -> Option<(R, O)> {
     match (real, ours) {
         (Ok(real), Ok(ours)) => Some((real, ours)),
         (Err(real), Err(ours)) => {
@@ -246,7 +249,11 @@ pub(super) fn assert_same(entry: &Entry, thing: &Thing) {
 }
 
 /// Compares two trees name by name. What has a version that was seen is not read again.
-pub(super) async fn check_tree(files: &dyn FileSystem, reference: &Reference, versions: &mut Versions) {
+pub(super) async fn check_tree(
+    files: &dyn FileSystem,
+    reference: &Reference,
+    versions: &mut Versions,
+) {
     let usage: Usage = files.usage().await.unwrap();
     assert_eq!(usage, reference.usage());
     let dirs = reference.paths.keys().filter(|path| reference.is_directory(path));

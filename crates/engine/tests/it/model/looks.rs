@@ -31,7 +31,8 @@ impl Pair<'_> {
                 let ours = self.reference.found_directory(path);
                 if let Some((real, dir)) = same_outcome(real, ours) {
                     let names = self.reference.names(&dir).into_iter();
-                    let names = names.filter(|name| after.as_ref().is_none_or(|after| name > after));
+                    let names =
+                        names.filter(|name| after.as_ref().is_none_or(|after| name > after));
                     let names: Vec<_> = names.take(limit.unwrap_or(usize::MAX)).collect();
                     assert_eq!(real, names);
                 }

@@ -2,6 +2,7 @@
 
 mod changes;
 mod compare;
+mod edges;
 mod home;
 mod looks;
 mod operation;
@@ -18,8 +19,9 @@ use self::home::Home;
 use self::operation::{Operation, a_sequence};
 use crate::long;
 
-/// Tries so many sequences in one store; one that fails is made as short as it can be and shown.
-fn try_sequences(runtime: &Runtime, home: Home, sequences: u32) {
+/// Tries so many sequences, of so many operations, in one store; one that fails is made as short
+/// as it can be and shown.
+fn try_sequences(runtime: &Runtime, home: Home, sequences: u32, longest: usize) {
     let config = Config {
         cases: sequences * long::factor(),
         failure_persistence: None,
@@ -27,8 +29,8 @@ fn try_sequences(runtime: &Runtime, home: Home, sequences: u32) {
         ..Config::default()
     };
     let home = Mutex::new(home);
-    let outcome = TestRunner::new(config).run(&a_sequence(), |operations| {
-        let mut home = home.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let outcome = TestRunner::new(config).run(&a_sequence(longest), |operations| {
+        let mut home = home.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         runtime.block_on(try_sequence(&mut home, &operations));
         Ok(())
     });
@@ -51,17 +53,17 @@ fn one_thread() -> Runtime {
 
 #[test]
 fn a_tree_in_memory_does_what_a_map_of_paths_does() {
-    try_sequences(&one_thread(), Home::in_memory(), 10_000);
+    try_sequences(&one_thread(), Home::in_memory(), 10_000, 30);
 }
 
 #[test]
 fn a_tree_of_objects_does_what_a_map_of_paths_does() {
-    try_sequences(&one_thread(), Home::as_objects(), 2_000);
+    try_sequences(&one_thread(), Home::as_objects(), 2_000, 30);
 }
 
 #[test]
 fn a_tree_in_files_does_what_a_map_of_paths_does() {
     let runtime = one_thread();
     let home = runtime.block_on(Home::in_files());
-    try_sequences(&runtime, home, 20);
+    try_sequences(&runtime, home, 1_000, 15);
 }

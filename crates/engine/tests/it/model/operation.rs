@@ -63,21 +63,65 @@ pub(super) enum Change {
 pub(super) enum Operation {
     Change(Change),
     Batch(Vec<Change>),
-    Stat { path: String, follow: bool },
-    List { path: String, after: Option<String>, limit: Option<usize> },
-    Read { path: String, span: Span },
-    ReadLink { path: String },
-    Open { handle: usize, path: String, create: Option<Create> },
-    ReadAt { handle: usize, offset: u64, len: usize },
-    WriteAt { handle: usize, offset: u64, content: Bytes },
-    SetLen { handle: usize, len: u64 },
-    Close { handle: usize },
-    Unpack { path: String, files: BTreeMap<String, Bytes> },
-    Pack { path: String },
-    Snapshot { snapshot: usize },
-    Restore { snapshot: usize, path: String },
-    Forget { snapshot: usize },
-    Fork { snapshot: Option<usize>, limits: Limits },
+    Stat {
+        path: String,
+        follow: bool,
+    },
+    List {
+        path: String,
+        after: Option<String>,
+        limit: Option<usize>,
+    },
+    Read {
+        path: String,
+        span: Span,
+    },
+    ReadLink {
+        path: String,
+    },
+    Open {
+        handle: usize,
+        path: String,
+        create: Option<Create>,
+    },
+    ReadAt {
+        handle: usize,
+        offset: u64,
+        len: usize,
+    },
+    WriteAt {
+        handle: usize,
+        offset: u64,
+        content: Bytes,
+    },
+    SetLen {
+        handle: usize,
+        len: u64,
+    },
+    Close {
+        handle: usize,
+    },
+    Unpack {
+        path: String,
+        files: BTreeMap<String, Bytes>,
+    },
+    Pack {
+        path: String,
+    },
+    Snapshot {
+        snapshot: usize,
+    },
+    Restore {
+        snapshot: usize,
+        path: String,
+    },
+    Forget {
+        snapshot: usize,
+    },
+    Fork {
+        snapshot: Option<usize>,
+        limits: Limits,
+    },
     SetLimits(Limits),
     /// The store is closed, and opened again.
     Reopen,
@@ -178,11 +222,8 @@ fn a_change() -> impl Strategy<Value = Change> {
 }
 
 fn a_handle_operation() -> impl Strategy<Value = Operation> {
-    let create = option::of(prop_oneof![
-        Just(Create::Never),
-        Just(Create::IfMissing),
-        Just(Create::New)
-    ]);
+    let create =
+        option::of(prop_oneof![Just(Create::Never), Just(Create::IfMissing), Just(Create::New)]);
     let handle = || 0..2_usize;
     prop_oneof![
         4 => (handle(), a_path(), create)
@@ -221,9 +262,12 @@ fn a_look() -> impl Strategy<Value = Operation> {
 
 /// One operation. Most change the tree.
 fn an_operation() -> impl Strategy<Value = Operation> {
-    let files = btree_map("[abc](/[abc])?", content(), 1..4).prop_filter("contradicts itself", |files| {
-        !files.keys().any(|path| files.contains_key(path.split('/').next().unwrap()) && path.contains('/'))
-    });
+    let files =
+        btree_map("[abc](/[abc])?", content(), 1..4).prop_filter("contradicts itself", |files| {
+            !files.keys().any(|path| {
+                files.contains_key(path.split('/').next().unwrap()) && path.contains('/')
+            })
+        });
     prop_oneof![
         24 => a_change().prop_map(Operation::Change),
         5 => vec(a_change(), 0..5).prop_map(Operation::Batch),
@@ -237,6 +281,6 @@ fn an_operation() -> impl Strategy<Value = Operation> {
 }
 
 /// A sequence of operations.
-pub(super) fn a_sequence() -> impl Strategy<Value = Vec<Operation>> {
-    vec(an_operation(), 1..32)
+pub(super) fn a_sequence(longest: usize) -> impl Strategy<Value = Vec<Operation>> {
+    vec(an_operation(), 1..=longest)
 }

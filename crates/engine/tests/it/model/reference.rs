@@ -80,10 +80,7 @@ impl Reference {
     }
 
     /// A step that may be several changes: all of them happen, or none.
-    pub(super) fn step<T>(
-        &mut self,
-        changes: impl FnOnce(&mut Self) -> Outcome<T>,
-    ) -> Outcome<T> {
+    pub(super) fn step<T>(&mut self, changes: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         let mut tried = self.clone();
         tried.birth = tried.next();
         let outcome = changes(&mut tried).and_then(|done| {

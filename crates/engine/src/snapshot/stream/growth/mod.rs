@@ -79,12 +79,7 @@ impl Growth {
         for record in block.records {
             self.record(record).await?;
         }
-        match &self.pages {
-            Pages::Stored { objects, .. } if objects.new.len() >= STORED_AT_ONCE => {
-                self.store().await
-            }
-            Pages::Stored { .. } | Pages::Fresh => Ok(()),
-        }
+        self.store_if_many().await
     }
 
     /// The root of the tree when all blocks were taken.
@@ -166,6 +161,15 @@ impl Growth {
             Pages::Stored { key, objects } => {
                 flush(&dir, key, objects).map_err(|err| damaged(err.0))
             }
+        }
+    }
+
+    async fn store_if_many(&mut self) -> Result<()> {
+        match &self.pages {
+            Pages::Stored { objects, .. } if objects.new.len() >= STORED_AT_ONCE => {
+                self.store().await
+            }
+            Pages::Stored { .. } | Pages::Fresh => Ok(()),
         }
     }
 

@@ -118,7 +118,7 @@ impl Reference {
     }
 
     /// Brings back what a kept tree has at a path.
-    pub(crate) fn restore(&mut self, kept: &Reference, path: &str) -> Outcome<()> {
+    pub(crate) fn restore(&mut self, kept: &Self, path: &str) -> Outcome<()> {
         let source = kept.place(path, false)?;
         let dest = self.place(path, false)?;
         let live: BTreeMap<String, u64> = self.beneath(&dest.path);
