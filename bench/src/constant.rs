@@ -18,7 +18,10 @@ const FEW: usize = 10;
 const SUBTREE: usize = 100_000;
 const MOST: f64 = 1.5;
 const LONGEST_DIFF_MS: f64 = 2.0;
-const OPERATIONS: [&str; 5] = ["snapshot", "fork", "rename", "copy", "remove"];
+const OPERATIONS: [&str; 6] =
+    ["snapshot", "fork", "rename", "copy", "remove copy", "remove only copy"];
+/// Each of them fills a directory first.
+const ONLY_ROUNDS: usize = 9;
 
 /// Small beside large, in memory and in the embedded store.
 pub(crate) fn compare(plan: &Plan) -> Result<Section> {
@@ -28,8 +31,9 @@ pub(crate) fn compare(plan: &Plan) -> Result<Section> {
         about: format!(
             "Time on the wall of one operation. Snapshot and fork: a sandbox of {FEW} files and \
              one of {files}. Rename, copy and remove: a directory of {FEW} files and one of \
-             {SUBTREE}, both in the large sandbox; what is removed is a copy. Small and large in \
-             turns, {rounds} rounds. Diff: one changed file among {files}."
+             {SUBTREE}, both in the large sandbox. Small and large in turns, {rounds} rounds; of \
+             directories that nothing else shares, {ONLY_ROUNDS} are removed. Diff: one changed \
+             file among {files}."
         ),
         columns: ["store", "operation", "small", "large", "ratio"].map(str::to_owned).to_vec(),
         rows: Vec::new(),
@@ -84,6 +88,14 @@ pub(crate) async fn measure(url: &str, files: usize, rounds: usize) -> Result<()
         }
         diff(&large, round).await?;
     }
+    for _ in 0..ONLY_ROUNDS {
+        for (size, count) in [("small", FEW), ("large", SUBTREE)] {
+            fill(&large, "/only", count, &content).await?;
+            let stopwatch = Stopwatch::start();
+            large.remove(&path("/only")?, Depth::All, If::Always).await?;
+            Sample::new(format!("remove only copy {size}"), 1, stopwatch.spent()).tell()?;
+        }
+    }
     Ok(())
 }
 
@@ -119,7 +131,7 @@ async fn relocate(files: &VirtualFs, size: &str) -> Result<()> {
     Sample::new(format!("copy {size}"), 1, stopwatch.spent()).tell()?;
     let stopwatch = Stopwatch::start();
     files.remove(&copy, Depth::All, If::Always).await?;
-    Sample::new(format!("remove {size}"), 1, stopwatch.spent()).tell()
+    Sample::new(format!("remove copy {size}"), 1, stopwatch.spent()).tell()
 }
 
 async fn diff(files: &VirtualFs, round: usize) -> Result<()> {

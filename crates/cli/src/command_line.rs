@@ -103,7 +103,8 @@ pub(crate) enum Command {
     /// the grace; with --grace 0s both happen at once.
     #[command(after_help = "Examples:\n  \
         sandkeep gc --store file:./store\n  \
-        sandkeep gc --grace 0s --store file:./store")]
+        sandkeep gc --grace 0s --store file:./store\n  \
+        sandkeep gc --grace 0s --dry-run --store file:./store")]
     Gc(Box<CollectFlags>),
 
     /// Make, list and remove the sandboxes of a store

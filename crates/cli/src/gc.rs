@@ -15,8 +15,13 @@ pub(crate) fn run(flags: &CollectFlags) -> Result<()> {
     runtime.block_on(async {
         let mut out = Output::new(flags.output.style());
         let store = stores::open(url).await?;
-        let collected = collect(&store, CollectOptions { grace: flags.grace }).await?;
-        out.done(&said(&collected), &told(&collected))?;
+        let options = CollectOptions { grace: flags.grace };
+        let collected = if flags.dry_run {
+            try_out(&store, options).await?
+        } else {
+            collect(&store, options).await?
+        };
+        out.done(&said(&collected, flags.dry_run), &told(&collected, flags.dry_run))?;
         out.flush()
     })
 }
@@ -32,12 +37,27 @@ async fn collect(store: &Store, options: CollectOptions) -> Result<Collected> {
     Ok(Collected { deleted, freed, ..second })
 }
 
-fn said(collected: &Collected) -> String {
+/// What [`collect`] would do.
+async fn try_out(store: &Store, options: CollectOptions) -> Result<Collected> {
+    let first = store.would_collect(options).await?;
+    if !options.grace.is_zero() {
+        return Ok(first);
+    }
+    let Collected { condemned, condemned_bytes, .. } = first;
+    let (deleted, freed) = (first.deleted + condemned, first.freed + condemned_bytes);
+    Ok(Collected { condemned: 0, condemned_bytes: 0, deleted, freed, ..first })
+}
+
+fn said(collected: &Collected, dry_run: bool) -> String {
     let Collected { live, condemned, deleted, freed, waiting, unreadable, .. } = *collected;
-    let mut said = format!("deleted {}, {} freed", counted(deleted, "object"), size(freed));
+    let mut said = match dry_run {
+        true => format!("would delete {}, {} to be freed", counted(deleted, "object"), size(freed)),
+        false => format!("deleted {}, {} freed", counted(deleted, "object"), size(freed)),
+    };
     said += &format!("; {} in use", counted(live, "object"));
     if condemned > 0 {
-        said += &format!("; {} to go the next time", counted(condemned, "object"));
+        let bytes = size(collected.condemned_bytes);
+        said += &format!("; {}, {bytes}, to go the next time", counted(condemned, "object"));
     }
     if waiting > 0 {
         said += "; what was to go is still within its grace";
@@ -48,11 +68,12 @@ fn said(collected: &Collected) -> String {
     said
 }
 
-fn told(collected: &Collected) -> serde_json::Value {
-    let Collected { objects, live, condemned, deleted, freed, waiting, unreadable, .. } =
-        *collected;
+fn told(collected: &Collected, dry_run: bool) -> serde_json::Value {
+    let Collected { objects, live, condemned, condemned_bytes, deleted, freed, .. } = *collected;
+    let Collected { waiting, unreadable, .. } = *collected;
     json!({
-        "objects": objects, "live": live, "condemned": condemned, "deleted": deleted,
-        "freed": freed, "waiting": waiting, "unreadable": unreadable,
+        "dryRun": dry_run, "objects": objects, "live": live, "condemned": condemned,
+        "condemnedBytes": condemned_bytes, "deleted": deleted, "freed": freed,
+        "waiting": waiting, "unreadable": unreadable,
     })
 }

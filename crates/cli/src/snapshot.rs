@@ -10,12 +10,15 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ArgMatches;
-use engine::{Error, ErrorKind, FileSystem, Limits, Point, SandboxId, SnapshotId, Snapshots};
+use engine::{
+    Error, ErrorKind, FileSystem, HostFs, Limits, Point, SandboxId, SnapshotId, Snapshots,
+};
 use serde_json::json;
 
 use crate::command_line::{LimitFlags, Place, SnapshotCommand, SnapshotFlags};
 use crate::failure::OrHint as _;
 use crate::render::Output;
+use crate::stores;
 use crate::trees::{LocalTree, without_snapshots};
 
 /// Runs one snapshot command.
@@ -43,6 +46,8 @@ pub(crate) fn run(flags: &SnapshotFlags, given: &ArgMatches) -> Result<()> {
 /// A tree that keeps snapshots.
 struct Kept {
     files: Arc<dyn FileSystem>,
+    /// The directory that it is, and the name of its snapshots.
+    directory: Option<(HostFs, String)>,
     limits: Limits,
 }
 
@@ -50,7 +55,16 @@ impl Kept {
     async fn open(place: &Place, command: &SnapshotCommand) -> Result<Self> {
         let tree = LocalTree::open(place, command.missing_store()).await?;
         let limits = tree.limits().unwrap_or_default();
-        Ok(Self { files: tree.files(), limits })
+        let directory = match (&tree, place) {
+            (LocalTree::Directory(files), Place::Directory { name, .. }) => {
+                Some((files.clone(), name.clone()))
+            }
+            (LocalTree::Directory(_) | LocalTree::Sandbox(_), _) => None,
+        };
+        if let (Some((files, _)), false) = (&directory, matches!(command, SnapshotCommand::Adopt)) {
+            stores::check_snapshots(files, &place.words()).await?;
+        }
+        Ok(Self { files: tree.files(), directory, limits })
     }
 
     fn snapshots(&self) -> Result<&dyn Snapshots> {
@@ -81,6 +95,7 @@ impl Kept {
                 transfer::import(file, name.as_ref(), words, snapshots, out).await
             }
             SnapshotCommand::Delete { names } => delete(names, snapshots, out).await,
+            SnapshotCommand::Adopt => self.adopt(out).await,
         }
     }
 
@@ -94,6 +109,16 @@ impl Kept {
     ) -> Result<()> {
         snapshots.fork(from.clone(), new, limits.wish().over(self.limits)).await?;
         out.done(&format!("made the sandbox {new}"), &json!({ "sandbox": new.as_str() }))
+    }
+
+    async fn adopt(&self, out: &mut Output) -> Result<()> {
+        let Some((files, name)) = &self.directory else {
+            let message = "a sandbox of a store has snapshots of its own";
+            return Err(Error::new(ErrorKind::Unsupported, message))
+                .or_hint(|| "name a directory: --dir DIR --snapshots URL".into());
+        };
+        files.adopt_snapshots().await?;
+        out.done("the snapshots are those of this directory now", &json!({ "sandbox": name }))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use engine::{Error, ErrorKind, Store};
+use engine::{Error, ErrorKind, HostFs, Store};
 
 use crate::config::StoreUrl;
 use crate::failure::OrHint as _;
@@ -39,6 +39,16 @@ pub(crate) async fn open(url: &StoreUrl) -> Result<Store> {
             format!("make one: sandkeep sandbox create --store {}", quoted(&url.to_string()))
         }),
         StoreUrl::Directory(_) | StoreUrl::Other(_) => open_or_make(url).await,
+    }
+}
+
+/// Refuses the snapshots of another directory. The words mean the tree on the command line.
+pub(crate) async fn check_snapshots(files: &HostFs, words: &str) -> Result<()> {
+    match files.check_snapshots().await {
+        Err(err) if err.kind() == ErrorKind::PreconditionFailed => Err(err).or_hint(|| {
+            format!("choose another --sandbox NAME, or adopt them: sandkeep snapshot adopt {words}")
+        }),
+        outcome => Ok(outcome?),
     }
 }
 

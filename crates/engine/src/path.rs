@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::iter;
 
+use smol_str::SmolStr;
+
 use crate::name;
 use crate::{Error, ErrorKind, Result};
 
@@ -16,7 +18,7 @@ pub const MAX_PATH: usize = 4096;
 ///
 /// Names are text; a host name that is not UTF-8 is escaped reversibly.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SandboxPath(String);
+pub struct SandboxPath(SmolStr);
 
 /// What a `..` segment means to a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +85,7 @@ impl SandboxPath {
     /// The child that a host directory really has, even one too deep for a client to name.
     pub(crate) fn child(&self, name: &str) -> Self {
         let dir = if self.is_root() { "" } else { self.as_str() };
-        Self([dir, "/", name].concat())
+        Self([dir, "/", name].concat().into())
     }
 
     /// The directory that holds this path; none for the root.
@@ -155,7 +157,28 @@ impl SandboxPath {
             let message = format!("path is longer than {MAX_PATH} bytes");
             return Err(Error::new(ErrorKind::InvalidPath, message));
         }
-        Ok(Self(text))
+        Ok(Self(text.into()))
+    }
+}
+
+/// The paths of the children of one directory.
+pub(crate) struct Children {
+    /// The directory with a slash behind it, and the last name.
+    text: String,
+    dir: usize,
+}
+
+impl Children {
+    pub(crate) fn of(dir: &SandboxPath) -> Self {
+        let dir = if dir.is_root() { "" } else { dir.as_str() };
+        Self { text: [dir, "/"].concat(), dir: dir.len() + 1 }
+    }
+
+    /// The child that a directory really has, even one too deep for a client to name.
+    pub(crate) fn named(&mut self, name: &str) -> SandboxPath {
+        self.text.truncate(self.dir);
+        self.text.push_str(name);
+        SandboxPath(SmolStr::new(&self.text))
     }
 }
 

@@ -66,7 +66,8 @@ impl SnapshotCommand {
             | Self::Restore { .. }
             | Self::Fork { .. }
             | Self::Export { .. }
-            | Self::Delete { .. } => Missing::Refused,
+            | Self::Delete { .. }
+            | Self::Adopt => Missing::Refused,
         }
     }
 }
@@ -219,6 +220,15 @@ pub(crate) enum SnapshotCommand {
         #[arg(required = true, value_parser = SnapshotId::parse)]
         names: Vec<SnapshotId>,
     },
+
+    /// Make the snapshots of another directory those of this one
+    ///
+    /// Snapshots belong to one directory, wherever it is moved on its file system. When it was lost,
+    /// or copied elsewhere, say so before its successor goes on with them.
+    #[command(after_help = "Examples:\n  \
+        sandkeep snapshot adopt --dir ./demo --snapshots file:./store\n  \
+        sandkeep snapshot restore v1 --dir ./demo --snapshots file:./store")]
+    Adopt,
 }
 
 /// What is said about a new snapshot.

@@ -39,6 +39,9 @@ pub(crate) struct CollectFlags {
     /// 30m or 0s
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = grace)]
     pub(crate) grace: Duration,
+    /// Say what would be deleted, and delete nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Flags of every sandbox command.

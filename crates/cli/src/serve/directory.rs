@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use engine::{HostFs, HostOptions, Limits, Mounts, SandboxId};
 
+use crate::command_line::Place;
 use crate::config::{Confine, Durability, FoundFile, ServeSettings, StoreUrl};
 use crate::failure::OrHint as _;
 use crate::{local, stores};
@@ -60,6 +61,8 @@ struct Keeping {
     store: StoreUrl,
     dir: Option<PathBuf>,
     name: SandboxId,
+    /// The flags of other commands that mean it.
+    words: String,
 }
 
 impl Keeping {
@@ -68,13 +71,20 @@ impl Keeping {
         stores::refuse_overlap(url, root)?;
         let (store, dir) = stores::settle(url)?;
         let name = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
-        Ok(Some(Self { store, dir, name }))
+        let place = Place::Directory {
+            dir: confine.dir().into(),
+            snapshots: Some(url.clone()),
+            name: name.to_string(),
+        };
+        Ok(Some(Self { store, dir, name, words: place.words() }))
     }
 
     async fn of_tree(self, files: HostFs) -> Result<HostFs> {
         let store = stores::open_or_make(&self.store).await?;
         store.tend(COLLECTING);
-        Ok(files.with_snapshots(store, self.name))
+        let files = files.with_snapshots(store, self.name);
+        stores::check_snapshots(&files, &self.words).await?;
+        Ok(files)
     }
 }
 

@@ -132,3 +132,30 @@ fn a_server_of_a_directory_holds_the_store_of_its_snapshots_behind_its_wall() {
     assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
     assert!(kept.said(&["snapshot", "list"]).contains("v1"));
 }
+
+#[test]
+fn the_snapshots_of_another_directory_are_refused_until_they_are_adopted() {
+    let kept = changed();
+    let other = kept.0.path("other");
+    fs::create_dir(&other).unwrap();
+    let run = |words: &[&str]| {
+        let mut command = kept.0.sandkeep();
+        command.args(words).arg("--dir").arg(&other).args(["--snapshots", &kept.0.store()]);
+        command.output().unwrap()
+    };
+    let refused = run(&["snapshot", "restore", "v1", "--yes"]);
+    assert_eq!(refused.status.code(), Some(5), "{}", errors(&refused));
+    assert!(errors(&refused).contains("the snapshots of another directory"));
+    assert!(errors(&refused).contains("sandkeep snapshot adopt --dir "), "{}", errors(&refused));
+    assert_eq!(run(&["snapshot", "create", "v2", "--sandbox", "other"]).status.code(), Some(0));
+    let mut served = kept.0.sandkeep();
+    served.arg("serve").arg(&other).args(["--port", "0", "--snapshots", &kept.0.store()]);
+    let served = served.output().unwrap();
+    assert_eq!(served.status.code(), Some(5), "{}", errors(&served));
+
+    let adopted = run(&["snapshot", "adopt"]);
+    assert_eq!(adopted.status.code(), Some(0), "{}", errors(&adopted));
+    assert_eq!(run(&["snapshot", "restore", "v1", "--yes"]).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(other.join("a/b")).unwrap(), "first");
+    assert_eq!(kept.run(&["snapshot", "list"]).status.code(), Some(5));
+}

@@ -113,3 +113,22 @@ fn gc_says_what_it_did() {
     assert_eq!(code, 2);
     assert!(said.contains("such as 0s, 30m or 1h"), "{said}");
 }
+
+#[test]
+fn a_dry_run_of_gc_says_what_would_go_and_nothing_goes() {
+    let keep = Keep::new();
+    keep.put("f", &"x".repeat(100_000));
+    keep.said(&["fs", "delete", "f"]);
+    let first = keep.json(&["gc", "--grace", "0s", "--dry-run"]);
+    assert_eq!(first["dryRun"], true);
+    assert!(first["deleted"].as_u64().unwrap() > 0, "{first}");
+    let output = keep.run(&["gc", "--grace", "0s", "-n"], b"");
+    assert!(errors(&output).starts_with("would delete "), "{}", errors(&output));
+    let patient = keep.json(&["gc", "--dry-run"]);
+    assert_eq!(patient["deleted"], 0, "an hour has not passed: {patient}");
+    let earnest = keep.json(&["gc", "--grace", "0s"]);
+    for count in ["deleted", "freed", "live"] {
+        assert_eq!(earnest[count], first[count], "{count}");
+    }
+    assert_eq!(keep.json(&["gc", "--grace", "0s", "--dry-run"])["deleted"], 0);
+}

@@ -97,6 +97,25 @@ impl HostFs {
         Self { tree: self.tree, snapshots: Some(Arc::new(snapshots)) }
     }
 
+    /// Makes sure that the snapshots in the store are those of this directory.
+    ///
+    /// It is the same one as long as its number and the time of its making stay: it may be moved
+    /// within its file system, but a copy of it is another one. Every use of the snapshots of
+    /// another directory is refused.
+    pub async fn check_snapshots(&self) -> Result<()> {
+        self.own_snapshots()?.check().await
+    }
+
+    /// Makes the snapshots in the store those of this directory, which took the place of another.
+    pub async fn adopt_snapshots(&self) -> Result<()> {
+        self.own_snapshots()?.adopt().await
+    }
+
+    fn own_snapshots(&self) -> Result<&HostSnapshots> {
+        let none = || Error::new(ErrorKind::Unsupported, "the directory keeps no snapshots");
+        self.snapshots.as_deref().ok_or_else(none)
+    }
+
     /// Takes care of the tree for as long as it is open, on a thread of its own: removes what dead
     /// processes left unfinished in it, and counts it from time to time if it has limits, since
     /// others change it without asking us.

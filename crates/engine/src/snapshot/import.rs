@@ -73,9 +73,7 @@ async fn store(trunk: &Trunk, mut block: Opened) -> Result<Opened> {
 
 /// The snapshot that a stream is relative to.
 async fn find(trunk: &Trunk, since: StateDigest) -> Result<Arc<State>> {
-    let is_it = |root: &Root| {
-        root.family.domain == trunk.state().root.family.domain && StateDigest::of(root) == since
-    };
+    let is_it = |root: &Root| StateDigest::of(root) == since;
     let mut after: Option<SnapshotId> = None;
     loop {
         let records = trunk.snapshots().list(after.as_ref(), LISTED).await?;

@@ -4,6 +4,7 @@ mod diff;
 mod export;
 mod host_tree;
 mod id;
+mod identity;
 mod import;
 mod record;
 mod stream;

@@ -7,9 +7,7 @@ use async_trait::async_trait;
 use super::{DifferenceStream, NewSnapshot, Point, Record, Snapshot, SnapshotId, Snapshots};
 use crate::tree::{End, LARGEST_FILE, resolve};
 use crate::virtual_fs::{Change, Hold, Root, Trunk, VirtualFs, now};
-use crate::{
-    ByteStream, Error, ErrorKind, FileSystem, Limits, Links, Result, SandboxId, SandboxPath,
-};
+use crate::{ByteStream, FileSystem, Limits, Links, Result, SandboxId, SandboxPath};
 
 #[async_trait]
 impl Snapshots for VirtualFs {
@@ -47,7 +45,6 @@ impl Snapshots for VirtualFs {
             })
         });
         let node = find.await?;
-        self.check_family(&state.root)?;
         let change = Change::Restore { path: path.clone(), node };
         self.trunk().change_holding(change, Some(Hold::State(state))).await.map(drop)
     }
@@ -67,7 +64,7 @@ impl Snapshots for VirtualFs {
             Some(id) => Some(self.trunk().snapshots().state(id).await?),
             None => None,
         };
-        super::export::export(Arc::clone(self.trunk()), state, known)
+        Ok(super::export::export(Arc::clone(self.trunk()), state, known))
     }
 
     async fn import(&self, stream: ByteStream, new: NewSnapshot) -> Result<Snapshot> {
@@ -105,15 +102,4 @@ pub(crate) async fn fork(
     let (sequence, writers, created) = (0, Vec::new(), now());
     let root = Root { sequence, writers, created, limits, ..root };
     trunk.shelf.create(to, root).await.map(drop)
-}
-
-impl VirtualFs {
-    /// Refuses a tree whose pages are named by another key.
-    fn check_family(&self, root: &Root) -> Result<()> {
-        if root.family.domain == self.trunk().state().root.family.domain {
-            return Ok(());
-        }
-        let message = "the snapshot belongs to another family of sandboxes";
-        Err(Error::new(ErrorKind::Unsupported, message))
-    }
 }

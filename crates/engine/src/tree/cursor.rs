@@ -4,48 +4,58 @@ use std::sync::Arc;
 
 use super::page::{Child, Page};
 use super::source::{Need, Source};
-use super::{Directory, Item};
+use super::{Directory, Item, Name};
 
 /// A place between two names. It holds the pages on the way down, and nothing of the rest.
 #[derive(Debug)]
 pub(crate) struct Cursor {
     dir: Directory,
     /// Names up to this one are passed; only used until the way down was found.
-    after: Option<Arc<str>>,
+    after: Option<Name>,
     way: Option<Vec<(Arc<Page>, usize)>>,
 }
 
 impl Cursor {
     /// Before the first name that sorts behind `after`.
     pub(crate) fn after(dir: &Directory, after: Option<&str>) -> Self {
-        Self { dir: dir.clone(), after: after.map(Arc::from), way: None }
+        Self { dir: dir.clone(), after: after.map(Name::from), way: None }
     }
 
     /// The next item. When something is needed first, the cursor stays where it is.
     pub(crate) fn next(&mut self, source: &dyn Source) -> Result<Option<Arc<Item>>, Need> {
+        self.look(source).map(|item| item.map(Arc::clone))
+    }
+
+    /// The same, to look at.
+    pub(crate) fn look(&mut self, source: &dyn Source) -> Result<Option<&Arc<Item>>, Need> {
         let way = match &mut self.way {
             Some(way) => way,
-            lost => lost.insert(descend(&self.dir, self.after.as_deref(), source)?),
-        };
-        loop {
-            let Some((page, at)) = way.last_mut() else { return Ok(None) };
-            match &**page {
-                Page::Leaf(items) => {
-                    if let Some(item) = items.get(*at) {
-                        *at += 1;
-                        return Ok(Some(Arc::clone(item)));
-                    }
-                }
-                Page::Inner { children, .. } => {
-                    if let Some(child) = children.get(*at) {
-                        let lower = source.page(&child.link)?;
-                        *at += 1;
-                        way.push((lower, 0));
-                        continue;
-                    }
-                }
+            lost => {
+                let way = lost.insert(descend(&self.dir, self.after.as_deref(), source)?);
+                way.last().into_iter().for_each(|(page, _)| page.touch());
+                way
             }
-            way.pop();
+        };
+        while let Some((page, at)) = way.last_mut() {
+            let lower = match &**page {
+                Page::Leaf(items) if *at < items.len() => break,
+                Page::Leaf(_) => None,
+                Page::Inner { children, .. } => children.get(*at),
+            };
+            match lower.map(|child| source.page(&child.link)).transpose()? {
+                Some(lower) => {
+                    *at += 1;
+                    lower.touch();
+                    way.push((lower, 0));
+                }
+                None => drop(way.pop()),
+            }
+        }
+        let Some((page, at)) = way.last_mut() else { return Ok(None) };
+        *at += 1;
+        match &**page {
+            Page::Leaf(items) => Ok(items.get(*at - 1)),
+            Page::Inner { .. } => Ok(None),
         }
     }
 }

@@ -205,7 +205,7 @@ fn edited_inner(
 }
 
 /// The pages of the level above, over pages that have none.
-fn grown(pages: Vec<Arc<Page>>, heights: &Heights) -> Vec<Arc<Page>> {
+pub(super) fn grown(pages: Vec<Arc<Page>>, heights: &Heights) -> Vec<Arc<Page>> {
     let level = pages.first().map_or(0, |page| page.level()) + 1;
     let children: Vec<_> = pages.into_iter().filter_map(Child::of).collect();
     let begins = |(_, child): &(usize, &Child)| heights.height(&child.first) > level;

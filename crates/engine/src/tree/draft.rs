@@ -63,24 +63,24 @@ impl<'a> Draft<'a> {
         match &way.end {
             End::Root => self.root = node,
             End::Item(item) => {
-                let name = Arc::clone(&item.name);
+                let name = item.name.clone();
                 self.put_into(&way.dirs, Arc::new(Item { name, node }), touch)?;
             }
             End::Missing(names) => {
                 let mut node = node;
                 for pair in names.windows(2).rev() {
                     let [_, name] = pair else { continue };
-                    let item = Arc::new(Item { name: Arc::clone(name), node });
+                    let item = Arc::new(Item { name: name.clone(), node });
                     let dir = Directory::default().with(item, &self.heights, self.source)?;
                     node = self.new_directory(dir);
                 }
                 if let Some(name) = names.first() {
-                    let name = Arc::clone(name);
+                    let name = name.clone();
                     self.put_into(&way.dirs, Arc::new(Item { name, node }), Touch::Names)?;
                 }
             }
         }
-        Ok(self.check_possible()?)
+        Ok(check_possible(&self.sum())?)
     }
 
     /// Takes away what is at the end of a way.
@@ -95,7 +95,7 @@ impl<'a> Draft<'a> {
         match above {
             None => self.root = node,
             Some((parent, above)) => {
-                let name = Arc::clone(&parent.name);
+                let name = parent.name.clone();
                 self.put_into(above, Arc::new(Item { name, node }), Touch::Nothing)?;
             }
         }
@@ -113,7 +113,7 @@ impl<'a> Draft<'a> {
             let held = dir.node.directory().cloned().unwrap_or_default();
             let held = held.with(item, &self.heights, self.source)?;
             let node = self.changed(&dir.node, held, touch);
-            item = Arc::new(Item { name: Arc::clone(&dir.name), node });
+            item = Arc::new(Item { name: dir.name.clone(), node });
             touch = Touch::Nothing;
         }
         let held = self.root.directory().cloned().unwrap_or_default();
@@ -132,22 +132,21 @@ impl<'a> Draft<'a> {
             }
         }
     }
+}
 
-    /// Refuses a tree that nobody could walk or count.
-    fn check_possible(&self) -> Result<()> {
-        let sum = self.sum();
-        if sum.depth > DEEPEST {
-            let message = format!("the tree would be deeper than {DEEPEST} levels");
-            return Err(Error::new(ErrorKind::InvalidPath, message));
-        }
-        if sum.bytes > MOST {
-            let message = format!("the tree would hold more than {MOST} bytes");
-            return Err(Error::new(ErrorKind::StorageFull, message));
-        }
-        if sum.nodes() >= MOST {
-            let message = format!("the tree would hold more than {MOST} nodes");
-            return Err(Error::new(ErrorKind::TooManyNodes, message));
-        }
-        Ok(())
+/// Refuses a tree that nobody could walk or count.
+pub(crate) fn check_possible(sum: &Sum) -> Result<()> {
+    if sum.depth > DEEPEST {
+        let message = format!("the tree would be deeper than {DEEPEST} levels");
+        return Err(Error::new(ErrorKind::InvalidPath, message));
     }
+    if sum.bytes > MOST {
+        let message = format!("the tree would hold more than {MOST} bytes");
+        return Err(Error::new(ErrorKind::StorageFull, message));
+    }
+    if sum.nodes() >= MOST {
+        let message = format!("the tree would hold more than {MOST} nodes");
+        return Err(Error::new(ErrorKind::TooManyNodes, message));
+    }
+    Ok(())
 }

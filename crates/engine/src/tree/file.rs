@@ -103,14 +103,16 @@ impl File {
     }
 
     /// A file of these pieces.
-    pub(crate) fn of(pieces: Vec<Extent>, source: &dyn Source) -> Result<Self, Need> {
-        match &pieces[..] {
-            [only] if only.len <= INLINE => Ok(Self::Inline(gathered(&pieces, source)?)),
-            _ if pieces.iter().map(|extent| extent.len).sum::<u64>() <= INLINE => {
-                Ok(Self::Inline(gathered(&pieces, source)?))
-            }
-            _ => Ok(extents::file(pieces)),
+    pub(crate) fn of(pieces: impl Into<Arc<[Extent]>>, source: &dyn Source) -> Result<Self, Need> {
+        let pieces = pieces.into();
+        let len = pieces.iter().map(|extent| extent.len).sum();
+        if len <= INLINE {
+            return Ok(Self::Inline(gathered(&pieces, source)?));
         }
+        if pieces.len() <= FEW {
+            return Ok(Self::Pieces { len, top: Top::Few(pieces) });
+        }
+        Ok(extents::file(pieces.to_vec()))
     }
 
     /// The file with other pieces in the place of a part of it. The part may begin at the end.
@@ -128,7 +130,7 @@ impl File {
                 let whole = Extent::fresh(bytes.clone());
                 let before = whole.part(0, part.start);
                 let after = whole.part(part.end, whole.len);
-                Self::of(before.into_iter().chain(new).chain(after).collect(), source)
+                Self::of(before.into_iter().chain(new).chain(after).collect::<Vec<_>>(), source)
             }
             Self::Pieces { .. } if len <= INLINE => {
                 let mut pieces = self.extents(0..part.start, source)?;

@@ -120,7 +120,7 @@ fn stored(
         }
         Page::Inner { level, children } => {
             let stored = children.iter().map(|child| Child {
-                first: Arc::clone(&child.first),
+                first: child.first.clone(),
                 link: settled(&child.link, done),
                 sum: child.sum,
             });
@@ -149,7 +149,7 @@ fn stored_item(
         Body::Symlink(_) => return Ok(Arc::clone(item)),
     };
     let node = Node { body, ..item.node.clone() };
-    Ok(Arc::new(Item { name: Arc::clone(&item.name), node }))
+    Ok(Arc::new(Item { name: item.name.clone(), node }))
 }
 
 fn settled(link: &Link<Page>, done: &HashMap<*const Page, ObjectId>) -> Link<Page> {

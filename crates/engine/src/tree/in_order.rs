@@ -22,7 +22,7 @@ pub(crate) enum Pages {
 
 impl Pages {
     fn page(&mut self, page: Page) -> Result<Option<Child>, Damaged> {
-        let (first, sum) = (page.first().map(Arc::clone), page.sum());
+        let (first, sum) = (page.first().cloned(), page.sum());
         let link = match self {
             Self::Fresh => Link::Fresh(Arc::new(page)),
             Self::Stored { key, objects } => {

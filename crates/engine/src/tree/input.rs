@@ -8,7 +8,7 @@ use storage::{ObjectId, frame};
 
 use super::codec::{CHECK, Decoded, check_of, is_name};
 use super::file::{Extent, LARGEST_FILE, Piece};
-use super::{DEEPEST, Damaged, MOST, Sum};
+use super::{DEEPEST, Damaged, MOST, Name, Sum};
 use crate::{MAX_NAME, UnixTime};
 
 /// Bytes that are read from the front; what is missing is damage.
@@ -76,14 +76,18 @@ impl Input {
     }
 
     pub(crate) fn text(&mut self, most: u64) -> Decoded<Arc<str>> {
+        self.text_as(most)
+    }
+
+    fn text_as<T: for<'a> From<&'a str>>(&mut self, most: u64) -> Decoded<T> {
         let bytes = self.bytes(most)?;
-        std::str::from_utf8(&bytes).map(Arc::from).map_err(|_| Damaged("a text is not UTF-8"))
+        std::str::from_utf8(&bytes).map(T::from).map_err(|_| Damaged("a text is not UTF-8"))
     }
 
     /// A name that a directory can hold.
-    pub(crate) fn name(&mut self) -> Decoded<Arc<str>> {
+    pub(crate) fn name(&mut self) -> Decoded<Name> {
         // A byte that is not UTF-8 is spelled with four.
-        let name = self.text(4 * MAX_NAME as u64)?;
+        let name: Name = self.text_as(4 * MAX_NAME as u64)?;
         if is_name(&name) { Ok(name) } else { Err(Damaged("a name cannot be")) }
     }
 

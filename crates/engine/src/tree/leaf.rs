@@ -3,42 +3,80 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::Item;
+use super::{Item, Name};
 
 /// How many names of a page are marked. Few pages are longer.
 const MARKED: usize = 128;
 /// How many marks are looked at in one step.
 const GROUP: usize = size_of::<u64>();
 
-/// Items in the order of their names, with a mark of each name: items lie all over the memory, but
-/// the marks of a page lie side by side.
+/// Items in the order of their names. Items lie all over the memory; who looks for one of them
+/// should not have to go there, so the page has their names and a mark of each name side by side.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     items: Vec<Arc<Item>>,
+    names: Vec<Name>,
     marks: [u8; MARKED],
 }
 
 impl Leaf {
     /// The item of that name.
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<Item>> {
+        self.items.get(self.position(name)?)
+    }
+
+    pub(super) fn find_mut(&mut self, name: &str) -> Option<&mut Arc<Item>> {
+        let at = self.position(name)?;
+        self.items.get_mut(at)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
         let (groups, _) = self.marks.as_chunks();
         let wanted = mark(name);
-        for (group, items) in groups.iter().zip(self.items.chunks(GROUP)) {
+        for (first, group) in (0..self.names.len()).step_by(GROUP).zip(groups) {
             let mut found = matching(*group, wanted);
             while found != 0 {
-                let at = (found.trailing_zeros() / u8::BITS) as usize;
-                if let Some(item) = items.get(at).filter(|item| *item.name == *name) {
-                    return Some(item);
+                let at = first + (found.trailing_zeros() / u8::BITS) as usize;
+                // The item comes nearer while the names are compared.
+                std::hint::black_box(self.items.get(at).map(|item| item.node.is_link()));
+                if self.names.get(at).is_some_and(|found| found == name) {
+                    return Some(at);
                 }
                 found &= found - 1;
             }
         }
-        let rest = self.items.get(MARKED..)?;
-        rest.get(rest.binary_search_by(|item| (*item.name).cmp(name)).ok()?)
+        let rest = self.names.get(MARKED..)?;
+        Some(MARKED + rest.binary_search_by(|found| (**found).cmp(name)).ok()?)
+    }
+
+    /// Where a name is, or would be.
+    pub(super) fn place(&self, name: &str) -> Result<usize, usize> {
+        self.names.binary_search_by(|found| (**found).cmp(name))
+    }
+
+    /// Puts an item in its place, which is no greater than the number of items.
+    pub(super) fn insert(&mut self, at: usize, item: Arc<Item>) {
+        if let Some(marks @ [_, ..]) = self.marks.get_mut(at..) {
+            marks.rotate_right(1);
+            if let Some(first) = marks.first_mut() {
+                *first = mark(&item.name);
+            }
+        }
+        self.names.insert(at, item.name.clone());
+        self.items.insert(at, item);
+    }
+
+    /// Takes the items from a place on out.
+    pub(super) fn split_off(&mut self, at: usize) -> Self {
+        let right = self.items.split_off(at);
+        self.names.truncate(at);
+        // Marks of names that went away lead nowhere.
+        Self::from(right)
     }
 
     /// Takes all items out.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Arc<Item>> {
+        self.names.clear();
         self.items.drain(..)
     }
 }
@@ -46,8 +84,9 @@ impl Leaf {
 impl From<Vec<Arc<Item>>> for Leaf {
     fn from(items: Vec<Arc<Item>>) -> Self {
         let mut marks = [0; MARKED];
-        marks.iter_mut().zip(&items).for_each(|(place, item)| *place = mark(&item.name));
-        Self { items, marks }
+        let names: Vec<_> = items.iter().map(|item| item.name.clone()).collect();
+        marks.iter_mut().zip(&names).for_each(|(place, name)| *place = mark(name));
+        Self { items, names, marks }
     }
 }
 

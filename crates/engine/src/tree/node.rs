@@ -2,13 +2,19 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
+
 use super::{Directory, File, Sum};
 use crate::UnixTime;
+
+/// A name in a directory. Most are short and lie where they are named, so that nobody who compares
+/// them has to look elsewhere.
+pub(crate) type Name = SmolStr;
 
 /// A name and what it stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    pub(crate) name: Arc<str>,
+    pub(crate) name: Name,
     pub(crate) node: Node,
 }
 

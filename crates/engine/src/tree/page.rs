@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use storage::ObjectId;
 
-use super::{Body, Leaf, Sum};
+use super::{Body, Leaf, Name, Sum};
 
 /// A page in memory that no store has yet, or the id of one that a store has.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(crate) enum Page {
 /// A page beneath another: its first name, and what it adds up to.
 #[derive(Clone, Debug)]
 pub(crate) struct Child {
-    pub(crate) first: Arc<str>,
+    pub(crate) first: Name,
     pub(crate) link: Link<Page>,
     pub(crate) sum: Sum,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Child {
 impl Child {
     /// The child that `page` is; none for an empty page.
     pub(crate) fn of(page: Arc<Page>) -> Option<Self> {
-        let first = Arc::clone(page.first()?);
+        let first = page.first()?.clone();
         Some(Self { first, sum: page.sum(), link: Link::Fresh(page) })
     }
 }
@@ -64,7 +64,7 @@ impl Page {
         }
     }
 
-    pub(crate) fn first(&self) -> Option<&Arc<str>> {
+    pub(crate) fn first(&self) -> Option<&Name> {
         match self {
             Self::Leaf(items) => items.first().map(|item| &item.name),
             Self::Inner { children, .. } => children.first().map(|child| &child.first),
@@ -76,6 +76,14 @@ impl Page {
         match self {
             Self::Leaf(items) => items.len(),
             Self::Inner { children, .. } => children.len(),
+        }
+    }
+
+    /// Brings all items of the page near. They lie all over the memory; who waits for them one
+    /// after the other waits longer.
+    pub(crate) fn touch(&self) {
+        if let Self::Leaf(items) = self {
+            std::hint::black_box(items.iter().fold(0, |all, item| all ^ item.node.mode));
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::source::{Source, Stop};
-use super::{Body, Directory, Item, Node};
+use super::{Body, Directory, Item, Name, Node};
 use crate::{Error, ErrorKind, Links, SandboxPath, name, path};
 
 /// As many links as the kernel follows.
@@ -24,7 +24,7 @@ pub(crate) enum End {
     Root,
     Item(Arc<Item>),
     /// Nothing: these names are missing, outermost first. There is at least one.
-    Missing(Vec<Arc<str>>),
+    Missing(Vec<Name>),
 }
 
 impl Way {
@@ -124,7 +124,7 @@ fn missing(name: Cow<'_, str>, todo: Vec<Cow<'_, str>>) -> Result<End, Error> {
         return Err(Error::new(ErrorKind::NotFound, "path not found"));
     }
     // A link may hold a name that no directory can.
-    let names = names.iter().map(|name| Ok(Arc::from(&*path::checked(name)?)));
+    let names = names.iter().map(|name| Ok(Name::from(&*path::checked(name)?)));
     Ok(End::Missing(names.collect::<Result<_, Error>>()?))
 }
 

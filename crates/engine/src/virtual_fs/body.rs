@@ -1,5 +1,7 @@
 //! Bodies on their way in, cut into chunks where their content says so.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use fastcdc::v2020::FastCDC;
 use futures::StreamExt as _;
@@ -55,9 +57,7 @@ impl Cutter {
     /// The rest.
     pub(crate) fn finish(mut self) -> Vec<Bytes> {
         if self.len <= ONE_CHUNK && !self.begun {
-            // A copy of its own: what came may be the corner of a large buffer.
-            let whole = Bytes::copy_from_slice(&self.whole());
-            return if whole.is_empty() { Vec::new() } else { vec![whole] };
+            return one_chunk(&self.whole()).into_iter().collect();
         }
         self.chunks(0)
     }
@@ -159,16 +159,23 @@ pub(super) async fn take_in(
     mut body: ByteStream,
     file: &SandboxPath,
     options: &WriteOptions,
-) -> Result<(Vec<Extent>, u64)> {
-    let limits = trunk.state().root.limits;
+) -> Result<(Arc<[Extent]>, u64)> {
+    let limits = trunk.state.look().root.limits;
     check_file_size(&limits, options.length.unwrap_or_default())?;
-    let (mut intake, mut total) = (Intake::new(), 0_u64);
-    while let Some(piece) = body.next().await {
-        let piece = piece?;
+    let (mut intake, mut total, mut only) = (Intake::new(), 0_u64, None);
+    while let Some(piece) = body.next().await.transpose()? {
         total = total.saturating_add(piece.len() as u64);
         check_file_size(&limits, total)?;
         if options.length.is_some_and(|length| total > length) {
             return Err(Error::new(ErrorKind::BrokenBody, "the body is longer than declared"));
+        }
+        // Most bodies are small and come in one piece, which needs no intake.
+        if total == piece.len() as u64 && piece.len() <= ONE_CHUNK {
+            only = Some(piece);
+            continue;
+        }
+        if let Some(first) = only.take() {
+            intake.take(first);
         }
         if intake.take(piece) {
             try_out(trunk, file, options, total).await?;
@@ -178,7 +185,17 @@ pub(super) async fn take_in(
     if options.length.is_some_and(|length| total != length) {
         return Err(Error::new(ErrorKind::BrokenBody, "the body is shorter than declared"));
     }
-    Ok((intake.finish(trunk).await?, total))
+    let content = match only {
+        Some(piece) => one_chunk(&piece).into_iter().map(Extent::fresh).collect(),
+        None => intake.finish(trunk).await?.into(),
+    };
+    Ok((content, total))
+}
+
+/// Content that is one chunk, if it is any: a copy of its own, since what came may be the corner of
+/// a large buffer.
+fn one_chunk(content: &[u8]) -> Option<Bytes> {
+    (!content.is_empty()).then(|| Bytes::copy_from_slice(content))
 }
 
 /// Refuses a write that cannot succeed as things are with the bytes that came so far.
@@ -195,7 +212,7 @@ async fn try_out(
         WriteMode::CreateNew | WriteMode::Replace | WriteMode::Append => mode,
     };
     // For the limits a hole is as long as what will be there.
-    let (file, content, expected) = (file.clone(), vec![Extent::hole(len)], expected.clone());
+    let (file, content, expected) = (file.clone(), Arc::new([Extent::hole(len)]), expected.clone());
     let probe = [Change::Write { file, content, mode, parents, expected }];
     let state = trunk.state();
     trunk.read(&state, |root, source| trunk.next(root, &probe, source).map(drop)).await

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::tree::{Body, Draft, End, Extent, File, LARGEST_FILE, Node, Stop, Sum, Touch, Way};
+use crate::tree::{
+    Body, Draft, End, Extent, FEW, File, InMemory, LARGEST_FILE, Node, Placing, Stamp, Stop, Sum,
+    Touch, Way, check_possible,
+};
 use crate::{
     Depth, Entry, Error, ErrorKind, If, Limits, Links, MetadataChange, Parents, Part, Result,
-    SandboxPath, Step, Target, WriteMode, Written, name,
+    SandboxPath, Step, Target, UnixTime, WriteMode, Written, name,
 };
 
 use super::body::cut;
 use super::entry::{entry, version};
 use super::handles::{At, Place};
 use super::merge::merge;
+use super::root::Root;
 
 const NEW_FILE: u16 = 0o644;
 const NEW_LINK: u16 = 0o777;
@@ -21,7 +25,7 @@ const NEW_LINK: u16 = 0o777;
 pub(crate) enum Change {
     Write {
         file: SandboxPath,
-        content: Vec<Extent>,
+        content: Arc<[Extent]>,
         mode: WriteMode,
         parents: Parents,
         expected: If,
@@ -119,6 +123,29 @@ impl Change {
         }
     }
 
+    /// Whether this may be a new file that is quickly made.
+    pub(super) fn is_small_new_file(&self) -> bool {
+        match self {
+            Self::Write { content, mode, expected: If::Always | If::Missing, .. } => {
+                let is_whole = matches!(mode, WriteMode::Replace | WriteMode::CreateNew);
+                is_whole && content.len() <= FEW
+            }
+            Self::Write { .. }
+            | Self::CreateDir { .. }
+            | Self::Symlink { .. }
+            | Self::Remove { .. }
+            | Self::Rename { .. }
+            | Self::Copy { .. }
+            | Self::SetMetadata { .. }
+            | Self::Check { .. }
+            | Self::SetLen { .. }
+            | Self::Graft { .. }
+            | Self::Restore { .. }
+            | Self::SetLimits(_)
+            | Self::Through { .. } => false,
+        }
+    }
+
     pub(super) fn is_through_handle(&self) -> bool {
         matches!(self, Self::Through { .. })
     }
@@ -147,7 +174,8 @@ impl From<Step> for Change {
     fn from(step: Step) -> Self {
         match step {
             Step::Write { file, content, mode, parents, expected } => {
-                Self::Write { file, content: cut(content), mode, parents, expected }
+                let content = cut(content).into();
+                Self::Write { file, content, mode, parents, expected }
             }
             Step::CreateDir { dir, parents } => Self::CreateDir { dir, parents },
             Step::Symlink { link, target } => Self::Symlink { link, target: target.into() },
@@ -169,7 +197,7 @@ pub(crate) struct Applied {
     /// What became of names, for those who hold files open.
     pub(crate) fate: Option<Fate>,
     /// The root directory before and after, if there is a fate.
-    pub(crate) trees: Option<(Node, Node)>,
+    pub(crate) trees: Option<Box<(Node, Node)>>,
 }
 
 /// What became of a name and everything beneath it. Paths are free of links.
@@ -198,18 +226,18 @@ impl Applied {
     /// What somebody else did to a tree, which nobody tells.
     pub(super) fn by_others(before: Node, after: Node) -> Self {
         let fate = Some(Fate::Unknown(SandboxPath::root()));
-        Self { fate, trees: Some((before, after)), ..Self::nothing() }
+        Self { fate, trees: Some(Box::new((before, after))), ..Self::nothing() }
     }
 
     /// The answer to a write.
     pub(crate) fn written(self, bytes: u64) -> Result<Written> {
-        let (entry, created) = (self.entry()?, self.created);
+        let (created, entry) = (self.created, self.entry()?);
         Ok(Written { entry, bytes, created, in_place: false })
     }
 
     /// The entry that the change left.
-    pub(crate) fn entry(&self) -> Result<Entry> {
-        self.entry.clone().ok_or_else(not_found)
+    pub(crate) fn entry(self) -> Result<Entry> {
+        self.entry.ok_or_else(not_found)
     }
 }
 
@@ -246,7 +274,7 @@ pub(crate) fn apply(
         }
     };
     if applied.fate.is_some() {
-        applied.trees = Some((before, draft.root.clone()));
+        applied.trees = Some(Box::new((before, draft.root.clone())));
     }
     Ok(applied)
 }
@@ -262,7 +290,7 @@ pub(super) fn check_limits(limits: &Limits, before: &Sum, after: &Sum) -> Result
 fn write(
     draft: &mut Draft<'_>,
     file: &SandboxPath,
-    content: &[Extent],
+    content: &Arc<[Extent]>,
     (mode, parents): (WriteMode, Parents),
     expected: &If,
     limits: &Limits,
@@ -302,11 +330,40 @@ fn write(
     Ok(applied)
 }
 
+/// Makes a new small file by changing the tree itself. Does nothing where that takes more than a look,
+/// and where there is anything to refuse.
+pub(super) fn create_in_place(
+    root: &mut Root,
+    change: &Change,
+    now: UnixTime,
+    stamp: Stamp,
+) -> Option<Applied> {
+    let Change::Write { file, content, .. } = change else { return None };
+    let len = content.iter().map(|extent| extent.len).sum();
+    let sum = Sum { names: 1, depth: 1, files: 1, bytes: len, largest: len, ..Sum::default() };
+    let before = root.sum();
+    let mut after = before;
+    after += sum;
+    check_file_size(&root.limits, len).ok()?;
+    check_limits(&root.limits, &before, &after).ok()?;
+    check_possible(&after).ok()?;
+    let (mut applied, heights) = (None, root.family.heights);
+    let make = || {
+        let body = Body::File(File::of(Arc::clone(content), &InMemory).ok()?);
+        let node = Node { mode: NEW_FILE, created: now, modified: now, stamp, body };
+        applied = Some(Applied { created: true, ..Applied::at(file, &node) });
+        Some(node)
+    };
+    let placing = Placing { sum, heights: &heights, now, stamp };
+    placing.put(&mut root.tree, file, make)?;
+    applied
+}
+
 /// The file that a write makes of the one that is there.
 fn inserted(
     draft: &Draft<'_>,
     held: Option<&File>,
-    content: &[Extent],
+    content: &Arc<[Extent]>,
     mode: WriteMode,
     limits: &Limits,
 ) -> Result<File, Stop> {
@@ -317,7 +374,7 @@ fn inserted(
     let (offset, total) = match mode {
         WriteMode::CreateNew | WriteMode::Replace => {
             check_file_size(limits, added)?;
-            return Ok(File::of(content.to_vec(), source)?);
+            return Ok(File::of(Arc::clone(content), source)?);
         }
         WriteMode::Append => (size, None),
         WriteMode::Part(Part { offset, total }) => (offset, total),

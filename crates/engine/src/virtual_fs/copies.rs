@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use storage::{Expected, RefKey};
+use storage::{Expected, Ref, RefKey, Token};
 
 use crate::snapshot::Point;
 use crate::{Error, ErrorKind, Result};
@@ -32,6 +32,24 @@ impl Trunk {
             Point::Live => Ok(self.state()),
             Point::Snapshot(id) => self.snapshots().state(id).await,
         }
+    }
+
+    /// The state that a ref beside the sandbox's own leads to, to be read for as long as it is
+    /// held, and the ref's token. There is no state when the ref cannot be read.
+    pub(crate) async fn state_behind(
+        &self,
+        key: &RefKey,
+    ) -> Result<Option<(Option<Arc<State>>, Token)>> {
+        let entered = self.shelf.pins.enter().await;
+        let stored = self.shelf.cache.storage().load(key).await.map_err(meaning)?;
+        let Some(Ref { value, token }) = stored else { return Ok(None) };
+        let domain = self.state().root.family.domain;
+        let root = Root::decode(&value).ok().filter(|root| root.family.domain == domain);
+        let state = root.map(|root| {
+            let state = State { root, token: Some(token.clone()) };
+            self.shelf.pins.hold_seen(state, &entered)
+        });
+        Ok(Some((state, token)))
     }
 
     /// A state, to be put where another ref leads to it.

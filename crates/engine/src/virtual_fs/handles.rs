@@ -89,8 +89,9 @@ impl Trunk {
         for (place, at) in moved {
             *place.at.lock() = at;
         }
-        self.state.store(Arc::clone(new));
+        let old = self.state.replace(Arc::clone(new));
         drop(open);
+        drop(old);
         Ok(())
     }
 
@@ -143,9 +144,10 @@ fn settle(
     applied: &Applied,
     source: &dyn Source,
 ) -> Result<(), Need> {
-    let (Some(fate), Some((before, after))) = (&applied.fate, &applied.trees) else {
+    let (Some(fate), Some(trees)) = (&applied.fate, &applied.trees) else {
         return Ok(());
     };
+    let (before, after) = &**trees;
     // Two who have the same file open keep having the same.
     let mut orphans: HashMap<SandboxPath, Arc<Orphan>> = HashMap::new();
     for (_, at) in places {
@@ -246,7 +248,7 @@ impl VirtualFs {
             let mode = WriteMode::CreateNew;
             let made = Change::Write {
                 file: path.clone(),
-                content: Vec::new(),
+                content: Arc::default(),
                 mode,
                 parents: Parents::Create,
                 expected: If::Always,
@@ -369,7 +371,7 @@ impl OpenFile for VirtualFile {
     async fn write_at(&self, offset: u64, bytes: Bytes) -> Result<()> {
         let (limits, end) = (self.limits(), offset.saturating_add(bytes.len() as u64));
         let mode = WriteMode::Part(Part { offset, total: None });
-        let content = super::body::cut(bytes);
+        let content: Arc<[Extent]> = super::body::cut(bytes).into();
         let change = |file| Change::Write {
             file,
             content: content.clone(),

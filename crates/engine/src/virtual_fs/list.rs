@@ -8,6 +8,7 @@ use std::vec;
 use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{Stream, StreamExt as _};
 
+use crate::path::Children;
 use crate::tree::{Cursor, InMemory, Node, glance, resolve};
 use crate::{Entry, EntryStream, Error, ErrorKind, Links, Page, Result, SandboxPath};
 
@@ -29,7 +30,7 @@ impl VirtualFs {
             None => self.cursor(&state, path, after).await?,
         };
         let (trunk, left) = (Arc::clone(&self.trunk), page.limit.unwrap_or(usize::MAX));
-        let listing = Listing { trunk, state, dir: path.clone(), cursor, left };
+        let listing = Listing { trunk, state, paths: Children::of(path), cursor, left };
         let ready = Vec::new().into_iter();
         Ok(Entries { ready, listing: Some(listing), fetching: None }.boxed())
     }
@@ -68,7 +69,7 @@ struct Entries {
 struct Listing {
     trunk: Arc<Trunk>,
     state: Arc<State>,
-    dir: SandboxPath,
+    paths: Children,
     cursor: Cursor,
     left: usize,
 }
@@ -108,21 +109,21 @@ impl Listing {
         if self.left == 0 {
             return Some(None);
         }
-        let item = self.cursor.next(&InMemory).ok()?;
+        let item = self.cursor.look(&InMemory).ok()?;
         self.left -= 1;
-        Some(item.map(|item| entry(self.dir.child(&item.name), &item.node)))
+        Some(item.map(|item| entry(self.paths.named(&item.name), &item.node)))
     }
 
     /// The next few entries; none at the end.
     async fn fetch(mut self) -> (Self, Result<Vec<Entry>>) {
         let most = self.left.min(AT_ONCE);
         let mut entries = Vec::with_capacity(most.min(64));
-        let (cursor, dir) = (&mut self.cursor, &self.dir);
+        let (cursor, paths) = (&mut self.cursor, &mut self.paths);
         let work = self.trunk.read(&self.state, |_, source| {
             while entries.len() < most
-                && let Some(item) = cursor.next(source)?
+                && let Some(item) = cursor.look(source)?
             {
-                entries.push(entry(dir.child(&item.name), &item.node));
+                entries.push(entry(paths.named(&item.name), &item.node));
             }
             Ok(())
         });

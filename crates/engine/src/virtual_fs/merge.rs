@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::tree::{Body, Cursor, Directory, Draft, Item, Node, Stop};
+use crate::tree::{Body, Cursor, Directory, Draft, Item, Name, Node, Stop};
 use crate::{Error, ErrorKind};
 
 /// A directory that is being united with another, and where in it the walk is.
 struct Level {
-    name: Option<Arc<str>>,
+    name: Option<Name>,
     into: Node,
     held: Directory,
     from: Cursor,
@@ -42,10 +42,10 @@ pub(super) fn merge(draft: &Draft<'_>, there: &Node, node: &Node) -> Result<Node
 }
 
 /// Two directories as a level of the walk; none if neither is one.
-fn level(name: Option<&Arc<str>>, there: &Node, node: &Node) -> Result<Option<Level>, Error> {
+fn level(name: Option<&Name>, there: &Node, node: &Node) -> Result<Option<Level>, Error> {
     match (there.directory(), node.directory()) {
         (Some(held), Some(poured)) => Ok(Some(Level {
-            name: name.map(Arc::clone),
+            name: name.cloned(),
             into: there.clone(),
             held: held.clone(),
             from: Cursor::after(poured, None),

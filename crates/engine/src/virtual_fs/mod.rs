@@ -4,6 +4,7 @@ mod body;
 mod change;
 mod content;
 mod copies;
+mod current;
 mod entry;
 mod gc;
 mod handles;
@@ -36,6 +37,7 @@ pub(crate) use self::pins::Hold;
 pub(crate) use self::root::Root;
 #[cfg(test)]
 pub(crate) use self::root::tests::golden as root_golden;
+use self::shelf::Resident;
 pub use self::shelf::Store;
 pub(crate) use self::shelf::now;
 pub(crate) use self::trunk::{State, Trunk};
@@ -54,17 +56,20 @@ pub struct VirtualFs {
     trunk: Arc<Trunk>,
     /// The one state that is shown, for a tree that does not change.
     frozen: Option<Arc<State>>,
+    /// A tree in memory keeps the others of its store, which it may be asked to restore or fork.
+    _resident: Option<Arc<Resident>>,
 }
 
 impl VirtualFs {
     /// The tree of a sandbox as it is at any moment.
     pub(crate) fn live(trunk: Arc<Trunk>) -> Self {
-        Self { trunk, frozen: None }
+        let resident = trunk.shelf.resident.upgrade();
+        Self { trunk, frozen: None, _resident: resident }
     }
 
     /// The tree in one state, which it keeps.
     pub(crate) fn at(&self, state: Arc<State>) -> Self {
-        Self { trunk: Arc::clone(&self.trunk), frozen: Some(state) }
+        Self { frozen: Some(state), ..self.clone() }
     }
 
     pub(crate) fn trunk(&self) -> &Arc<Trunk> {
@@ -81,7 +86,7 @@ impl VirtualFs {
         self.trunk.check_there().ok()?;
         match &self.frozen {
             Some(state) => glance(&state.root.tree, path).and_then(tell),
-            None => glance(&self.trunk.state().root.tree, path).and_then(tell),
+            None => glance(&self.trunk.state.look().root.tree, path).and_then(tell),
         }
     }
 

@@ -9,8 +9,8 @@ use quick_cache::sync::Cache;
 use storage::{Domain, ObjectId, ObjectKey, Storage, frame};
 
 use crate::tree::{
-    Child, Extent, ExtentPage, Heights, IdKey, Item, Need, ObjectKind, Page, Source,
-    decode_extents, decode_page,
+    Body, Child, Directory, Extent, ExtentPage, File, Heights, IdKey, Item, Need, Node, ObjectKind,
+    Page, Piece, Source, Top, decode_extents, decode_page,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -88,8 +88,10 @@ impl Weighter<ObjectId, Kept> for Weight {
     fn weight(&self, _: &ObjectId, kept: &Kept) -> u64 {
         let held = match kept {
             Kept::Page(page) => match &**page {
-                Page::Leaf(items) => items.len() * (size_of::<Item>() + 64),
-                Page::Inner { children, .. } => children.len() * (size_of::<Child>() + 32),
+                Page::Leaf(items) => items.iter().map(|item| item_weight(item)).sum(),
+                Page::Inner { children, .. } => {
+                    children.iter().map(|child| size_of::<Child>() + 32 + child.first.len()).sum()
+                }
             },
             Kept::Extents(page) => match &**page {
                 ExtentPage::Leaf(extents) => extents.len() * size_of::<Extent>(),
@@ -99,6 +101,31 @@ impl Weighter<ObjectId, Kept> for Weight {
         };
         held as u64 + 128
     }
+}
+
+fn item_weight(item: &Item) -> usize {
+    size_of::<Item>() + 64 + item.name.len() + node_weight(&item.node)
+}
+
+/// How many bytes a node takes besides itself, without what is beneath it.
+pub(super) fn node_weight(node: &Node) -> usize {
+    match &node.body {
+        Body::File(File::Inline(bytes)) => bytes.len(),
+        Body::File(File::Pieces { top: Top::Few(extents), .. }) => {
+            extents.iter().map(extent_weight).sum()
+        }
+        Body::File(File::Pieces { top: Top::Many(_), .. }) => 0,
+        Body::Directory(_) => size_of::<Directory>(),
+        Body::Symlink(target) => target.len(),
+    }
+}
+
+fn extent_weight(extent: &Extent) -> usize {
+    size_of::<Extent>()
+        + match &extent.piece {
+            Piece::Fresh(bytes) => bytes.len(),
+            Piece::Stored(_) | Piece::Hole => 0,
+        }
 }
 
 /// The objects of a store.
@@ -210,4 +237,35 @@ impl Source for View<'_> {
 /// A store that does not hold what it must.
 pub(crate) fn damaged(what: &'static str) -> Error {
     Error::new(ErrorKind::Io, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use storage::MemoryStorage;
+
+    use super::*;
+    use crate::UnixTime;
+    use crate::tree::Stamp;
+
+    fn page(number: usize) -> Arc<Page> {
+        let time = UnixTime { seconds: 0, nanoseconds: 0 };
+        let item = |place: usize| {
+            let body = Body::File(File::Inline(vec![0; 512].into()));
+            let stamp = Stamp::default();
+            let node = Node { mode: 0o644, created: time, modified: time, stamp, body };
+            Arc::new(Item { name: format!("{number:0>120} {place:0>120}").into(), node })
+        };
+        Arc::new(Page::Leaf((0..64).map(item).collect::<Vec<_>>().into()))
+    }
+
+    #[test]
+    fn small_files_and_their_names_take_no_more_room_than_a_cache_has() {
+        let cache = ObjectCache::new(Arc::new(MemoryStorage::default()));
+        for number in 0..2000_usize {
+            let id = blake3::hash(&number.to_le_bytes());
+            cache.keep(vec![(ObjectId(*id.as_bytes()), page(number))]);
+        }
+        let held: u64 = cache.kept.iter().map(|_| 64 * (512 + 241)).sum();
+        assert!((KEPT / 2..=KEPT).contains(&held), "{held} bytes are held");
+    }
 }

@@ -69,7 +69,7 @@ impl Trunk {
             !std::mem::replace(&mut waiting.attended, true)
         };
         if is_first {
-            tokio::spawn(attend(Arc::clone(self)));
+            tokio::spawn(attend(Attending { trunk: Some(Arc::clone(self)) }));
         }
         outcome.await.map_err(|_| damaged("the commit broke off inside the server"))?
     }
@@ -100,39 +100,58 @@ impl Trunk {
 }
 
 /// Commits what waits until nothing does.
-async fn attend(trunk: Arc<Trunk>) {
-    let mut attending = Attending { trunk: Arc::clone(&trunk), ended: false };
-    while let Some((batches, number)) = trunk.take_batches() {
+async fn attend(mut attending: Attending) {
+    let mut next = attending.take_batches();
+    while let (Some((batches, number)), Some(trunk)) = (next.take(), &attending.trunk) {
         let outcome = trunk.commit_batches(&batches, number).await;
-        match outcome {
-            Ok(outcomes) => {
-                for (batch, outcome) in batches.into_iter().zip(outcomes) {
-                    // Nobody may be waiting any more.
-                    drop(batch.answer.send(outcome));
-                }
+        // Whoever is told that his change is done may want to close the store at once, so the tree
+        // is let go of before.
+        next = attending.take_batches();
+        answer(batches, outcome);
+    }
+}
+
+/// Tells those who wait what came of their batches. Nobody may be waiting any more.
+fn answer(batches: Vec<Batch>, outcome: Result<Outcomes>) {
+    match outcome {
+        Ok(outcomes) => {
+            for (batch, outcome) in batches.into_iter().zip(outcomes) {
+                drop(batch.answer.send(outcome));
             }
-            Err(err) => {
-                let (kind, message) = (err.kind(), err.to_string());
-                tracing::error!(error = &err as &dyn std::error::Error, "a commit failed");
-                for batch in batches {
-                    drop(batch.answer.send(Err(Error::new(kind, message.clone()))));
-                }
+        }
+        Err(err) => {
+            let (kind, message) = (err.kind(), err.to_string());
+            tracing::error!(error = &err as &dyn std::error::Error, "a commit failed");
+            for batch in batches {
+                drop(batch.answer.send(Err(Error::new(kind, message.clone()))));
             }
         }
     }
-    attending.ended = true;
 }
 
-/// Should the work ever break off, the next batch finds a new committer.
+/// The one who is at work on the batches of a tree.
 struct Attending {
-    trunk: Arc<Trunk>,
-    ended: bool,
+    /// None when nothing waits any more: by then somebody else may be at work.
+    trunk: Option<Arc<Trunk>>,
 }
 
+impl Attending {
+    /// The batches that are next. If there are none, the work is over.
+    fn take_batches(&mut self) -> Option<(Vec<Batch>, u64)> {
+        let next = self.trunk.as_ref()?.take_batches();
+        if next.is_none() {
+            self.trunk = None;
+        }
+        next
+    }
+}
+
+/// Should the work ever break off, those who wait are told, and the next batch finds somebody new.
 impl Drop for Attending {
     fn drop(&mut self) {
-        if !self.ended {
-            self.trunk.queue.waiting.lock().attended = false;
+        if let Some(trunk) = &self.trunk {
+            let left = std::mem::take(&mut *trunk.queue.waiting.lock());
+            drop(left);
         }
     }
 }
@@ -291,7 +310,7 @@ impl Trunk {
         while let Err(need) = self.publish(&new, applied, &*view) {
             if let Err(err) = view.fetch(&new.root.family, need).await {
                 tracing::error!(error = &err as &dyn std::error::Error, "open files are lost");
-                self.state.store(new);
+                self.state.replace(new);
                 return;
             }
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use storage::{Ref, RefKey};
 
-use crate::{Result, SandboxId};
+use crate::{Result, SandboxId, blocking};
 
 use super::meaning::meaning;
-use super::shelf::{Shelf, Store, missing, root_key};
+use super::shelf::{Shelf, Store, missing, open_trunk, root_key};
 
 /// How many refs are read at a time.
 const AT_ONCE: usize = 256;
@@ -20,7 +20,7 @@ impl Store {
     /// hyphen where another one ends.
     pub async fn list(&self, after: Option<&SandboxId>, limit: usize) -> Result<Vec<SandboxId>> {
         if self.shelf.is_resident() {
-            return Ok(self.shelf.resident_ids(after, limit));
+            return Ok(self.resident_ids(after, limit));
         }
         let storage = self.shelf.cache.storage();
         let (mut ids, mut after) = (Vec::new(), after.map(root_key).transpose()?);
@@ -46,8 +46,9 @@ impl Store {
     /// Whoever has it open is told that it is unavailable. What it held is collected later.
     pub async fn remove(&self, id: &SandboxId) -> Result<()> {
         if self.shelf.is_resident() {
-            let slot = self.shelf.open.lock().remove(id).ok_or_else(|| missing(id))?;
-            slot.trunk().iter().for_each(|trunk| trunk.remove());
+            let trunk = self.resident.lock().remove(id).ok_or_else(|| missing(id))?;
+            trunk.remove();
+            blocking::drop_later(trunk);
             return Ok(());
         }
         let key = root_key(id)?;
@@ -61,23 +62,24 @@ impl Store {
             storage.delete_ref(&key, &token).await.map_err(meaning)?;
         }
         let open = self.shelf.open.lock().remove(id);
-        open.and_then(|slot| slot.trunk()).iter().for_each(|trunk| trunk.remove());
+        open.and_then(|open| open_trunk(&open)).iter().for_each(|trunk| trunk.remove());
         // Snapshots that somebody took meanwhile.
         self.shelf.remove_refs(id, None).await
     }
-}
 
-impl Shelf {
     fn resident_ids(&self, after: Option<&SandboxId>, limit: usize) -> Vec<SandboxId> {
         let place = |id: &SandboxId| format!("{id}/");
         let after = after.map(place);
-        let open = self.open.lock();
-        let mut ids: Vec<_> = open.keys().filter(|id| Some(place(id)) > after).cloned().collect();
+        let resident = self.resident.lock();
+        let ids = resident.keys().filter(|id| Some(place(id)) > after);
+        let mut ids: Vec<_> = ids.cloned().collect();
         ids.sort_by_key(place);
         ids.truncate(limit);
         ids
     }
+}
 
+impl Shelf {
     /// Deletes the refs of a sandbox but one.
     async fn remove_refs(self: &Arc<Self>, id: &SandboxId, but: Option<&RefKey>) -> Result<()> {
         let (prefix, mut after) = (format!("{SANDBOXES}{id}/"), None);

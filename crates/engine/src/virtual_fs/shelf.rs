@@ -1,6 +1,7 @@
 //! The trees that one store keeps, and those of them that are open.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,7 +23,12 @@ use super::trunk::{State, Trunk};
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(crate) shelf: Arc<Shelf>,
+    /// Ends with the last of those who could ask for one of them.
+    pub(super) resident: Arc<Resident>,
 }
+
+/// The trees that are in memory and nowhere else.
+pub(super) type Resident = Mutex<HashMap<SandboxId, Arc<Trunk>>>;
 
 #[derive(Debug)]
 pub(crate) struct Shelf {
@@ -31,28 +37,17 @@ pub(crate) struct Shelf {
     pub(super) writer: u128,
     /// How many commits we made, of all trees: no two of them have the same number.
     pub(super) commits: AtomicU64,
-    pub(super) open: Mutex<HashMap<SandboxId, Slot>>,
+    pub(super) open: Mutex<HashMap<SandboxId, Weak<Trunk>>>,
     pub(super) pins: Arc<Pins>,
+    /// Trees know their shelf, so it must not hold them.
+    pub(super) resident: Weak<Resident>,
     /// The one family of trees in memory, so that all of them can share pages.
-    resident: Option<Family>,
+    family: Option<Family>,
 }
 
-/// An open tree. One in memory is nowhere else, so it stays open.
-#[derive(Debug)]
-pub(super) enum Slot {
-    Resident(Arc<Trunk>),
-    Stored(Weak<Trunk>),
-}
-
-impl Slot {
-    pub(super) fn trunk(&self) -> Option<Arc<Trunk>> {
-        let trunk = match self {
-            Self::Resident(trunk) => Some(Arc::clone(trunk)),
-            Self::Stored(trunk) => trunk.upgrade(),
-        };
-        // Another sandbox may have the id of one that was removed.
-        trunk.filter(|trunk| trunk.check_there().is_ok())
-    }
+/// An open tree that is still there: another sandbox may have the id of one that was removed.
+pub(super) fn open_trunk(open: &Weak<Trunk>) -> Option<Arc<Trunk>> {
+    open.upgrade().filter(|trunk| trunk.check_there().is_ok())
 }
 
 impl Store {
@@ -69,8 +64,8 @@ impl Store {
 
     /// A store over a storage that was opened.
     pub fn over(storage: Arc<dyn Storage>) -> Self {
-        let resident = (!storage.capabilities().durable).then(Family::random);
-        Self::with(storage, resident)
+        let family = (!storage.capabilities().durable).then(Family::random);
+        Self::with(storage, family)
     }
 
     /// A store that turns every change into objects, even of a storage in memory.
@@ -78,15 +73,17 @@ impl Store {
         Self::with(storage, None)
     }
 
-    fn with(storage: Arc<dyn Storage>, resident: Option<Family>) -> Self {
-        let (cache, writer) = (ObjectCache::new(storage), rand::random());
+    fn with(storage: Arc<dyn Storage>, family: Option<Family>) -> Self {
+        let (cache, writer, trees) = (ObjectCache::new(storage), rand::random(), Arc::default());
         let (commits, open, pins) = (AtomicU64::default(), Mutex::default(), Arc::default());
-        Self { shelf: Arc::new(Shelf { cache, writer, commits, open, pins, resident }) }
+        let resident = Arc::downgrade(&trees);
+        let shelf = Arc::new(Shelf { cache, writer, commits, open, pins, resident, family });
+        Self { shelf, resident: trees }
     }
 
     /// A new, empty sandbox. One that exists is left as it is.
     pub async fn create(&self, id: &SandboxId, limits: Limits) -> Result<VirtualFs> {
-        let family = self.shelf.resident.unwrap_or_else(Family::random);
+        let family = self.shelf.family.unwrap_or_else(Family::random);
         let root = Root::new(family, limits, now());
         self.shelf.create(id, root).await.map(VirtualFs::live)
     }
@@ -111,7 +108,7 @@ impl Store {
 impl Shelf {
     /// Whether trees are kept in memory as they are.
     pub(crate) fn is_resident(&self) -> bool {
-        self.resident.is_some()
+        self.family.is_some()
     }
 
     /// A state that nothing is collected of as long as anybody has it.
@@ -127,14 +124,7 @@ impl Shelf {
     /// Makes a sandbox whose first state is `root`.
     pub(crate) async fn create(self: &Arc<Self>, id: &SandboxId, root: Root) -> Result<Arc<Trunk>> {
         if self.is_resident() {
-            let mut open = self.open.lock();
-            if open.contains_key(id) {
-                return Err(exists(id));
-            }
-            let state = Arc::new(State { root, token: None });
-            let trunk = Arc::new(Trunk::new(id.clone(), Arc::clone(self), state));
-            open.insert(id.clone(), Slot::Resident(Arc::clone(&trunk)));
-            return Ok(trunk);
+            return self.create_resident(id, root);
         }
         let value = Bytes::from(root.encode().map_err(|err| damaged(err.0))?);
         let swap = self.cache.storage().swap(&root_key(id)?, &Expected::Absent, value).await;
@@ -142,16 +132,32 @@ impl Shelf {
             Swap::Won(token) => {
                 // What is open under that id was removed before.
                 let old = self.open.lock().remove(id);
-                old.and_then(|slot| slot.trunk()).iter().for_each(|trunk| trunk.remove());
+                old.and_then(|open| open_trunk(&open)).iter().for_each(|trunk| trunk.remove());
                 Ok(self.opened(id, self.hold(State { root, token: Some(token) })))
             }
             Swap::Lost(_) => Err(exists(id)),
         }
     }
 
+    fn create_resident(self: &Arc<Self>, id: &SandboxId, root: Root) -> Result<Arc<Trunk>> {
+        let resident = self.resident.upgrade().ok_or_else(ended)?;
+        match resident.lock().entry(id.clone()) {
+            Entry::Occupied(_) => Err(exists(id)),
+            Entry::Vacant(place) => {
+                let state = Arc::new(State { root, token: None });
+                let trunk = Arc::new(Trunk::new(id.clone(), Arc::clone(self), state));
+                Ok(Arc::clone(place.insert(trunk)))
+            }
+        }
+    }
+
     /// The tree of a sandbox that exists.
     pub(crate) async fn trunk(self: &Arc<Self>, id: &SandboxId) -> Result<Arc<Trunk>> {
-        if let Some(trunk) = self.open.lock().get(id).and_then(Slot::trunk) {
+        if self.is_resident() {
+            let resident = self.resident.upgrade().ok_or_else(ended)?;
+            return resident.lock().get(id).map(Arc::clone).ok_or_else(|| missing(id));
+        }
+        if let Some(trunk) = self.open.lock().get(id).and_then(open_trunk) {
             return Ok(trunk);
         }
         let entered = self.pins.enter().await;
@@ -165,12 +171,12 @@ impl Shelf {
     /// The one open tree of a sandbox; whoever was first opened it.
     fn opened(self: &Arc<Self>, id: &SandboxId, state: Arc<State>) -> Arc<Trunk> {
         let mut open = self.open.lock();
-        if let Some(trunk) = open.get(id).and_then(Slot::trunk) {
+        if let Some(trunk) = open.get(id).and_then(open_trunk) {
             return trunk;
         }
-        open.retain(|_, slot| slot.trunk().is_some());
+        open.retain(|_, open| open_trunk(open).is_some());
         let trunk = Arc::new(Trunk::new(id.clone(), Arc::clone(self), state));
-        open.insert(id.clone(), Slot::Stored(Arc::downgrade(&trunk)));
+        open.insert(id.clone(), Arc::downgrade(&trunk));
         trunk
     }
 }
@@ -185,6 +191,11 @@ pub(crate) fn now() -> UnixTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
     UnixTime { seconds, nanoseconds: since.subsec_nanos() }
+}
+
+/// A store in memory that nobody has any more.
+fn ended() -> Error {
+    Error::new(ErrorKind::Unavailable, "the store was closed")
 }
 
 fn exists(id: &SandboxId) -> Error {

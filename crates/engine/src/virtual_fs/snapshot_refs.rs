@@ -103,9 +103,11 @@ impl SnapshotRefs<'_> {
             let gone = self.trunk.kept.lock().remove(id);
             return gone.map(drop).ok_or_else(|| missing(id));
         }
-        let (_, token) = self.stored(id).await?;
-        let storage = self.trunk.shelf.cache.storage();
-        let deleted = storage.delete_ref(&self.key(id)?, &token).await.map_err(meaning)?;
+        let (storage, key) = (self.trunk.shelf.cache.storage(), self.key(id)?);
+        // One that cannot be read can still be deleted.
+        let stored = storage.load(&key).await.map_err(meaning)?;
+        let Ref { token, .. } = stored.ok_or_else(|| missing(id))?;
+        let deleted = storage.delete_ref(&key, &token).await.map_err(meaning)?;
         if deleted { Ok(()) } else { Err(missing(id)) }
     }
 
@@ -113,7 +115,12 @@ impl SnapshotRefs<'_> {
         let storage = self.trunk.shelf.cache.storage();
         let stored = storage.load(&self.key(id)?).await.map_err(meaning)?;
         let Ref { value, token } = stored.ok_or_else(|| missing(id))?;
-        Ok((Record::decode(&value).map_err(|err| damaged(err.0))?, token))
+        let record = Record::decode(&value).map_err(|err| damaged(err.0))?;
+        if record.root.family.domain != self.trunk.state().root.family.domain {
+            let message = format!("the snapshot `{id}` belongs to another family of sandboxes");
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        Ok((record, token))
     }
 
     fn key(&self, id: &SnapshotId) -> Result<RefKey> {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use storage::{Ref, RefKey, Token};
 
 use crate::snapshot::{Record, SnapshotId};
 use crate::tree::{Draft, Source, Stamp, Stop};
-use crate::{Error, ErrorKind, Result, SandboxId, UnixTime};
+use crate::{Error, ErrorKind, Result, SandboxId, UnixTime, blocking};
 
-use super::change::{Applied, Change, apply, check_limits, on};
+use super::change::{Applied, Change, apply, check_limits, create_in_place, on};
+use super::current::Current;
 use super::handles::Handles;
 use super::objects::damaged;
 use super::pins::Hold;
@@ -21,12 +21,15 @@ use super::queue::Queue;
 use super::root::Root;
 use super::shelf::Shelf;
 
+/// Whoever makes a tree so many nodes smaller does not wait until the last of them is gone.
+const MANY: u64 = 256;
+
 /// One sandbox's tree.
 #[derive(Debug)]
 pub(crate) struct Trunk {
     pub(crate) id: SandboxId,
     pub(crate) shelf: Arc<Shelf>,
-    pub(super) state: ArcSwap<State>,
+    pub(super) state: Current,
     removed: AtomicBool,
     pub(super) handles: Handles,
     pub(super) queue: Queue,
@@ -38,7 +41,8 @@ pub(crate) struct Trunk {
     pub(super) kept: Mutex<BTreeMap<SnapshotId, Arc<Record>>>,
 }
 
-/// A state of a tree. It never changes; whoever holds it can read it for as long as he likes.
+/// A state of a tree. It never changes while anybody holds it, who can read it for as long as he
+/// likes.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) root: Root,
@@ -51,7 +55,7 @@ impl Trunk {
         Self {
             id,
             shelf,
-            state: ArcSwap::new(state),
+            state: Current::new(state),
             removed: AtomicBool::new(false),
             handles: Handles::default(),
             queue: Queue::default(),
@@ -63,7 +67,7 @@ impl Trunk {
 
     /// The state as it is now.
     pub(crate) fn state(&self) -> Arc<State> {
-        self.state.load_full()
+        self.state.take()
     }
 
     pub(crate) fn ref_key(&self) -> Result<RefKey> {
@@ -87,6 +91,9 @@ impl Trunk {
         change: Change,
         hold: Option<Hold>,
     ) -> Result<Applied> {
+        if let Some(applied) = self.create_here(&change) {
+            return Ok(applied);
+        }
         let applied = self.commit_holding(vec![change], hold).await?;
         applied.into_iter().next().ok_or_else(|| damaged("a change gave no answer"))
     }
@@ -125,19 +132,42 @@ impl Trunk {
         })
     }
 
+    /// Makes a new file of a tree in memory without copying a page, if nobody else holds the tree
+    /// and nothing stands in the way; otherwise does nothing.
+    fn create_here(&self, change: &Change) -> Option<Applied> {
+        let is_here = self.shelf.is_resident() && self.check_there().is_ok();
+        if !is_here || !change.is_small_new_file() {
+            return None;
+        }
+        let turn = self.turn.lock();
+        let applied = self.state.change(|State { root, .. }| {
+            let (now, stamp) = self.stamp(root.clock);
+            let applied = create_in_place(root, change, now, stamp)?;
+            (root.clock, root.sequence) = (stamp.time, root.sequence + 1);
+            Some(applied)
+        });
+        drop(turn);
+        applied
+    }
+
     /// Makes changes of a tree that is wholly in memory; nobody has to be waited for.
     fn commit_here(&self, changes: &[Change]) -> Result<Vec<Applied>> {
         let turn = self.turn.lock();
         let old = self.state();
         let view = self.shelf.cache.view();
-        let (root, applied) = match self.next(&old.root, changes, &view) {
+        let (root, mut applied) = match self.next(&old.root, changes, &view) {
             Ok(next) => next,
             Err(Stop::Failed(err)) => return Err(err),
             Err(Stop::Need(_)) => return Err(damaged("a tree in memory has a page elsewhere")),
         };
+        let removed = old.root.sum().nodes().saturating_sub(root.sum().nodes());
         let published = self.publish(&Arc::new(State { root, token: None }), &applied, &view);
         drop(turn);
         published.map_err(|_| damaged("a tree in memory has a page elsewhere"))?;
+        if removed > MANY {
+            let trees: Vec<_> = applied.iter_mut().map(|applied| applied.trees.take()).collect();
+            blocking::drop_later((old, trees));
+        }
         Ok(applied)
     }
 

@@ -16,14 +16,16 @@ use crate::{DotDot, Error, ErrorKind, Limits, Links, Result, SandboxPath, UnixTi
 use super::body::Intake;
 use super::change::{Change, check_file_size};
 use super::meaning::meaning;
-use super::objects::{View, damaged};
+use super::objects::{damaged, node_weight};
 use super::shelf::now;
 use super::trunk::Trunk;
 
 /// How many bytes are read from the archive at a time.
 const STEP: usize = 256 << 10;
-/// After so many members, what a tree in a store has got so far is stored.
-const FLUSHED_AFTER: u64 = 4096;
+/// What a tree in a store has got so far is stored when it takes so many bytes.
+const HELD: usize = 4 << 20;
+/// How many bytes a member takes besides its content: its item, and its share of pages.
+const MEMBER: usize = 1 << 10;
 
 /// Unpacks an archive; gives the change that puts it in place. May block.
 pub(super) fn unpack(
@@ -39,9 +41,8 @@ pub(super) fn unpack(
         root: empty(stamp),
         stamp,
         heights: state.root.family.heights,
-        view: trunk.shelf.cache.view(),
         limits: state.root.limits,
-        members: 0,
+        held: 0,
         runtime: Handle::current(),
     };
     let unpacked = archive::unpack(archive, dir, limits, &mut staging)?;
@@ -60,9 +61,9 @@ struct Staging<'a> {
     /// Nothing but what this archive brings bears it.
     stamp: Stamp,
     heights: Heights,
-    view: View<'a>,
     limits: Limits,
-    members: u64,
+    /// How many bytes were not stored yet.
+    held: usize,
     runtime: Handle,
 }
 
@@ -73,11 +74,12 @@ impl Staging<'_> {
         modified: UnixTime,
         work: impl Fn(&mut Draft<'_>) -> Result<T, Stop>,
     ) -> Result<T> {
+        let mut view = self.trunk.shelf.cache.view();
         loop {
             let mut draft = Draft {
                 root: self.root.clone(),
                 heights: self.heights,
-                source: &self.view,
+                source: &view,
                 now: modified,
                 stamp: self.stamp,
             };
@@ -89,7 +91,7 @@ impl Staging<'_> {
                 Err(Stop::Failed(err)) => return Err(err),
                 Err(Stop::Need(need)) => {
                     let family = self.trunk.state().root.family;
-                    self.runtime.block_on(self.view.fetch(&family, need))?;
+                    self.runtime.block_on(view.fetch(&family, need))?;
                 }
             }
         }
@@ -113,12 +115,13 @@ impl Staging<'_> {
         })?;
         // No two members bear the same stamp, for they may change places later.
         self.stamp.time = self.stamp.time.saturating_add(1);
-        self.members += 1;
-        if self.members.is_multiple_of(FLUSHED_AFTER) { self.flush() } else { Ok(()) }
+        self.held += MEMBER + node_weight(node);
+        if self.held >= HELD { self.flush() } else { Ok(()) }
     }
 
     /// Stores what the tree has got so far, so that memory does not grow with the archive.
     fn flush(&mut self) -> Result<()> {
+        self.held = 0;
         if self.trunk.shelf.is_resident() {
             return Ok(());
         }
@@ -131,7 +134,6 @@ impl Staging<'_> {
         let storage = self.trunk.shelf.cache.storage();
         self.runtime.block_on(storage.put_many(sealed)).map_err(meaning)?;
         self.trunk.shelf.cache.keep(objects.pages);
-        self.view = self.trunk.shelf.cache.view();
         self.root = Node { body: Body::Directory(Box::new(dir)), ..self.root };
         Ok(())
     }

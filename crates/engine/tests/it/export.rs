@@ -9,5 +9,7 @@ mod journey;
 mod limits;
 mod random;
 mod since;
-mod travel;
+mod steady;
+pub(crate) mod travel;
 mod unfit;
+mod verified;

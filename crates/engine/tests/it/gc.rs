@@ -493,3 +493,28 @@ async fn a_domain_that_no_ref_ever_led_to_is_found() {
     collect_twice(&store).await;
     assert_eq!(objects(&storage).await, 0);
 }
+
+#[tokio::test]
+async fn a_rehearsal_tells_what_the_next_collection_does_and_leaves_all_as_it_is() {
+    let (storage, store) = store();
+    let files = new(&store, "s").await;
+    storage.set_age(HOUR);
+    write(&files, "/a", noise(100_000)).await;
+    write(&files, "/b", noise(1000)).await;
+    remove(&files, "/a").await;
+    // The first condemns, the second deletes, and there is nothing left for the third.
+    for _ in 0..3 {
+        a_moment().await;
+        let (objects_before, refs_before) = (objects(&storage).await, refs(&storage).await);
+        let told = store.would_collect(AT_ONCE).await.unwrap();
+        assert_eq!(objects(&storage).await, objects_before);
+        assert_eq!(refs(&storage).await, refs_before);
+        let Collected { live, condemned, condemned_bytes, deleted, freed, .. } =
+            store.collect(AT_ONCE).await.unwrap();
+        assert_eq!(
+            [told.live, told.condemned, told.condemned_bytes],
+            [live, condemned, condemned_bytes]
+        );
+        assert_eq!([told.deleted, told.freed], [deleted, freed]);
+    }
+}

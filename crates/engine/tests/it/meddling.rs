@@ -24,9 +24,11 @@ pub(crate) struct Meddling {
     /// How many more deletes succeed; all of them if it is negative.
     deletes: AtomicI64,
     meanwhile: Mutex<Option<Meanwhile>>,
+    before_swap: Mutex<Option<Meanwhile>>,
 }
 
-/// What happens while refs are listed: after those up to a key, and before the others.
+/// What happens while refs are listed, after those up to a key and before the others; or right
+/// before the ref of that key is swapped.
 struct Meanwhile {
     key: RefKey,
     event: BoxFuture<'static, ()>,
@@ -67,6 +69,12 @@ impl Meddling {
     pub(crate) fn meanwhile(&self, key: &str, event: impl Future<Output = ()> + Send + 'static) {
         let key = RefKey::new(key).unwrap();
         *self.meanwhile.lock() = Some(Meanwhile { key, event: Box::pin(event) });
+    }
+
+    /// Lets something happen once, right before the ref of that key is swapped.
+    pub(crate) fn before_swap(&self, key: &str, event: impl Future<Output = ()> + Send + 'static) {
+        let key = RefKey::new(key).unwrap();
+        *self.before_swap.lock() = Some(Meanwhile { key, event: Box::pin(event) });
     }
 
     fn aged(&self, objects: Vec<(ObjectKey, Bytes)>) -> Vec<(ObjectKey, Bytes)> {
@@ -131,6 +139,10 @@ impl Refs for Meddling {
     }
 
     async fn swap(&self, key: &RefKey, expected: &Expected, value: Bytes) -> Result<Swap> {
+        let due = self.before_swap.lock().take_if(|due| due.key == *key);
+        if let Some(Meanwhile { event, .. }) = due {
+            event.await;
+        }
         self.storage.swap(key, expected, value).await
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Troubled {
     pub(crate) trouble: Trouble,
     /// How many commits there were.
     pub(crate) commits: AtomicU64,
+    /// How often somebody asked for objects.
+    pub(crate) fetches: AtomicU64,
     /// How many commits may begin; each takes one.
     gate: Semaphore,
     /// How many objects that are held back may come; each takes one.
@@ -41,9 +43,9 @@ pub(crate) struct Troubled {
 
 impl Troubled {
     pub(crate) fn new(inner: Arc<dyn Storage>) -> Arc<Self> {
-        let (trouble, commits) = (Trouble::default(), AtomicU64::new(0));
+        let (trouble, commits, fetches) = Default::default();
         let (gate, object_gate) = (Semaphore::new(Semaphore::MAX_PERMITS), Semaphore::new(0));
-        Arc::new(Self { inner, trouble, commits, gate, object_gate })
+        Arc::new(Self { inner, trouble, commits, fetches, gate, object_gate })
     }
 
     /// Lets no commit begin until more are let in.
@@ -68,6 +70,7 @@ fn unavailable() -> Error {
 #[async_trait]
 impl Objects for Troubled {
     async fn get(&self, key: &ObjectKey) -> Result<Option<Bytes>> {
+        self.fetches.fetch_add(1, Ordering::SeqCst);
         yield_now().await;
         if strikes(&self.trouble.gets_held) {
             self.object_gate.acquire().await.unwrap().forget();
@@ -76,6 +79,7 @@ impl Objects for Troubled {
     }
 
     async fn get_many(&self, keys: &[ObjectKey]) -> Result<Vec<Option<Bytes>>> {
+        self.fetches.fetch_add(1, Ordering::SeqCst);
         self.inner.get_many(keys).await
     }
 

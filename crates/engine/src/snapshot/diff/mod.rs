@@ -18,7 +18,7 @@ use self::walk::{Found, Walk};
 use super::{Difference, DifferenceKind, DifferenceStream};
 use crate::tree::{Need, Source};
 use crate::virtual_fs::{State, Trunk, entry};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 /// How many differences are told, or gathered, at a time.
 const AT_ONCE: usize = 256;
@@ -39,10 +39,6 @@ const HELD: usize = 4 << 20;
 ///
 /// Costs what differs: pages that both states share are not looked at.
 pub(crate) fn diff(trunk: Arc<Trunk>, from: Arc<State>, to: Arc<State>) -> DifferenceStream {
-    if from.root.family.domain != to.root.family.domain {
-        let message = "states of different families of sandboxes cannot be compared";
-        return stream::iter([Err(Error::new(ErrorKind::Unsupported, message))]).boxed();
-    }
     let account = Account::new(trunk, from, to);
     let parts = stream::try_unfold(account, |mut account| async {
         let part = account.next().await?;

@@ -22,9 +22,23 @@ impl Fingerprints {
     /// The stamp of a state.
     pub(super) fn stamp(&self, stat: &host::Stat) -> Stamp {
         let host::Stat { inode, size, modified, changed, .. } = *stat;
+        self.hash([inode, size], [modified, changed])
+    }
+
+    /// The stamp of a served directory, whatever is in it: that of its number, and of when it was
+    /// made, where that is known. It stays the same when the directory is moved.
+    pub(super) fn origin(&self, root: &host::Stat) -> Stamp {
+        let never = host::Time { seconds: 0, nanoseconds: 0 };
+        // No state of a file is so long.
+        self.hash([root.inode, u64::MAX], [root.created.unwrap_or(never), never])
+    }
+
+    fn hash(&self, numbers: [u64; 2], times: [host::Time; 2]) -> Stamp {
         let mut hash = blake3::Hasher::new_keyed(&self.key);
-        hash.update(&inode.to_le_bytes()).update(&size.to_le_bytes());
-        for time in [modified, changed] {
+        for number in numbers {
+            hash.update(&number.to_le_bytes());
+        }
+        for time in times {
             hash.update(&time.seconds.to_le_bytes()).update(&time.nanoseconds.to_le_bytes());
         }
         let mut hash = hash.finalize_xof();

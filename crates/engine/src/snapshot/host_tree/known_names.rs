@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
-use crate::tree::{Cursor, Directory, Item};
+use crate::tree::{Cursor, Directory, Item, Name};
 use crate::{Result, name};
 
 use super::reader::Reader;
@@ -20,7 +20,7 @@ pub(super) struct KnownNames {
     pub(super) dir: Directory,
     cursor: Option<Cursor>,
     /// The last one that was taken from the cursor.
-    passed: Option<Arc<str>>,
+    passed: Option<Name>,
     next: Option<Arc<Item>>,
     /// Whether an odd one was passed over.
     pub(super) has_odd: bool,
@@ -78,7 +78,7 @@ impl KnownNames {
             let after = || Cursor::after(&self.dir, self.passed.as_deref());
             let cursor = self.cursor.get_or_insert_with(after);
             let Some(item) = reader.next(cursor)? else { break };
-            self.passed = Some(Arc::clone(&item.name));
+            self.passed = Some(item.name.clone());
             if matches!(name::to_bytes(&item.name), Cow::Owned(_)) {
                 self.has_odd = true;
                 continue;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use crate::host_fs::{Meaning as _, unix_time};
-use crate::tree::{Body, Cursor, Directory, Item, Node, Stamp};
+use crate::tree::{Body, Cursor, Directory, Item, Name, Node, Stamp};
 use crate::{Result, name};
 
 use super::keeper::Keeper;
@@ -14,7 +14,7 @@ use super::known_names::{KnownNames, is_odd};
 
 /// A directory on the way from the root to where the scan is.
 pub(super) struct Level {
-    pub(super) name: Arc<str>,
+    pub(super) name: Name,
     stat: host::Stat,
     /// What the index has here.
     known: Option<Arc<Item>>,
@@ -30,12 +30,12 @@ pub(super) struct Level {
 /// A name in the directory, and what the index has under it.
 pub(super) struct Found {
     pub(super) name: OsString,
-    pub(super) text: Arc<str>,
+    pub(super) text: Name,
     pub(super) known: Option<Arc<Item>>,
 }
 
 impl Level {
-    pub(super) fn new(name: Arc<str>, stat: host::Stat, known: Option<Arc<Item>>) -> Self {
+    pub(super) fn new(name: Name, stat: host::Stat, known: Option<Arc<Item>>) -> Self {
         let held = known.as_ref().and_then(|item| item.node.directory()).cloned();
         let held = held.unwrap_or_default();
         let known_names = KnownNames::of(held.clone());
@@ -53,7 +53,7 @@ impl Level {
             self.forget_rest(dir, keeper)?;
             return Ok(None);
         };
-        let text: Arc<str> = name::to_text(name.as_bytes()).into();
+        let text: Name = name::to_text(name.as_bytes()).into();
         if !is_odd(&name, &text) {
             while let Some(gone) = self.known_names.before(&text, &keeper.reader)? {
                 self.held = keeper.without(&self.held, &gone.name)?;

@@ -12,17 +12,19 @@ mod restore;
 mod scan;
 mod stage;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::{Mutex, OnceCell};
 
+use self::fingerprint::Fingerprints;
 use self::index::Index;
 use self::reader::Reader;
 use super::virtual_tree::keep;
 use super::{DifferenceStream, NewSnapshot, Point, Snapshot, SnapshotId, Snapshots};
-use crate::host_fs::Tree;
-use crate::virtual_fs::{Root, State, Store, Trunk, VirtualFs};
+use crate::host_fs::{Meaning as _, Tree};
+use crate::virtual_fs::{State, Store, Trunk, VirtualFs};
 use crate::{
     ByteStream, Error, ErrorKind, FileSystem, Limits, Result, SandboxId, SandboxPath, blocking,
 };
@@ -51,8 +53,8 @@ impl Snapshots for HostSnapshots {
             let message = format!("a snapshot `{id}` exists");
             return Err(Error::new(ErrorKind::AlreadyExists, message));
         }
-        let root = self.scan().await?;
-        keep(trunk, &root, new).await
+        let state = self.scan().await?;
+        keep(trunk, &state.root, new).await
     }
 
     async fn list(&self, after: Option<&SnapshotId>, limit: usize) -> Result<Vec<Snapshot>> {
@@ -93,8 +95,12 @@ impl Snapshots for HostSnapshots {
     }
 
     async fn fork(&self, from: Point, to: &SandboxId, limits: Limits) -> Result<()> {
-        let root = self.root_at(&from).await?;
-        super::virtual_tree::fork(self.trunk().await?, root, to, limits).await
+        // Held until the new sandbox leads to it.
+        let state = match from {
+            Point::Live => self.scan().await?,
+            Point::Snapshot(_) => self.trunk().await?.state_to_copy(&from).await?,
+        };
+        super::virtual_tree::fork(self.trunk().await?, state.root.clone(), to, limits).await
     }
 
     async fn delete(&self, id: &SnapshotId) -> Result<()> {
@@ -107,7 +113,7 @@ impl Snapshots for HostSnapshots {
             Some(id) => Some(trunk.snapshots().state(id).await?),
             None => None,
         };
-        super::export::export(Arc::clone(trunk), self.state_at(&from).await?, known)
+        Ok(super::export::export(Arc::clone(trunk), self.state_at(&from).await?, known))
     }
 
     async fn import(&self, stream: ByteStream, new: NewSnapshot) -> Result<Snapshot> {
@@ -127,17 +133,13 @@ impl HostSnapshots {
     }
 
     async fn open_kept(&self) -> Result<VirtualFs> {
-        let kept = match self.store.sandbox(&self.id).await {
-            Err(err) if err.kind() == ErrorKind::NotFound => {
-                match self.store.create(&self.id, Limits::default()).await {
-                    Err(err) if err.kind() == ErrorKind::AlreadyExists => {
-                        self.store.sandbox(&self.id).await?
-                    }
-                    outcome => outcome?,
-                }
-            }
-            outcome => outcome?,
-        };
+        let kept = self.find_kept().await?;
+        self.check_origin(kept.trunk()).await?;
+        Ok(kept)
+    }
+
+    async fn find_kept(&self) -> Result<VirtualFs> {
+        let kept = self.store.sandbox_or_new(&self.id, Limits::default()).await?;
         if kept.trunk().state().root.usage().nodes() == 1 {
             return Ok(kept);
         }
@@ -145,46 +147,70 @@ impl HostSnapshots {
         Err(Error::new(ErrorKind::AlreadyExists, message))
     }
 
+    /// Refuses snapshots that were taken of another directory: taken together, their history would
+    /// be that of neither, and a restore would replace all that is here.
+    async fn check_origin(&self, trunk: &Arc<Trunk>) -> Result<()> {
+        let Some(last) = self.index.load(trunk).await?.state else { return Ok(()) };
+        let tree = Arc::clone(&self.tree);
+        let root = blocking::run(move || tree.dir.stat(Path::new("")).meaning()).await?;
+        if last.root.tree.stamp == Fingerprints::of(&last.root.family).origin(&root) {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}` has the snapshots of another directory: choose another name for those of this \
+             one, or adopt them if it took that one's place",
+            self.id
+        );
+        Err(Error::new(ErrorKind::PreconditionFailed, message))
+    }
+
+    /// Makes sure that the snapshots are those of this directory.
+    pub(crate) async fn check(&self) -> Result<()> {
+        self.kept().await.map(drop)
+    }
+
+    /// Makes the snapshots those of this directory, whoever had them.
+    pub(crate) async fn adopt(&self) -> Result<()> {
+        self.index.forget(self.find_kept().await?.trunk()).await?;
+        self.scan().await.map(drop)
+    }
+
     async fn trunk(&self) -> Result<&Arc<Trunk>> {
         Ok(self.kept().await?.trunk())
     }
 
-    /// The root of a state. The tree as it is now has to be scanned for that.
-    async fn root_at(&self, point: &Point) -> Result<Root> {
+    /// A state, to be read for as long as it is held. The tree as it is now has to be scanned for
+    /// that.
+    async fn state_at(&self, point: &Point) -> Result<Arc<State>> {
         match point {
             Point::Live => self.scan().await,
-            Point::Snapshot(id) => Ok(self.trunk().await?.snapshots().load(id).await?.root),
+            Point::Snapshot(id) => self.trunk().await?.snapshots().state(id).await,
         }
     }
 
-    /// A state, to be read for as long as it is held.
-    async fn state_at(&self, point: &Point) -> Result<Arc<State>> {
-        let state = State { root: self.root_at(point).await?, token: None };
-        Ok(self.trunk().await?.shelf.hold(state))
-    }
-
     /// The tree as it is now; the next scan reads only what changed since.
-    async fn scan(&self) -> Result<Root> {
+    async fn scan(&self) -> Result<Arc<State>> {
         let trunk = self.trunk().await?;
         let turn = Arc::clone(&self.turn).lock_owned().await;
         // What the scan stores is led to by nothing until the index is.
         let stored = trunk.shelf.begin();
         let known = self.index.load(trunk).await?;
         let (tree, reader) = (Arc::clone(&self.tree), self.reader(trunk));
-        let last = known.root.clone();
+        let last = known.state.as_ref().map(|state| state.root.clone());
         let scanned = blocking::run(move || Ok((scan::scan(&tree, reader, last), turn)));
         let (root, turn) = match scanned.await? {
             // The index is only there to save time.
-            (Err(err), turn) if err.kind() == ErrorKind::Io && known.root.is_some() => {
+            (Err(err), turn) if err.kind() == ErrorKind::Io && known.state.is_some() => {
                 tracing::warn!(error = &err as &dyn std::error::Error, "a scan failed; again");
                 let (tree, reader) = (Arc::clone(&self.tree), self.reader(trunk));
                 blocking::run(move || Ok((scan::scan(&tree, reader, None)?, turn))).await?
             }
             (scanned, turn) => (scanned?, turn),
         };
-        self.index.keep(trunk, &root, known).await?;
+        let state = trunk.shelf.hold(State { root, token: None });
+        self.index.keep(trunk, &state, known).await?;
         drop((turn, stored));
-        Ok(root)
+        Ok(state)
     }
 
     fn reader(&self, trunk: &Arc<Trunk>) -> Reader {

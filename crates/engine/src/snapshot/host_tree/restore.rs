@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::host_fs::{Meaning as _, Tree, host_path, host_time, note};
-use crate::tree::{Body, Cursor, Directory, End, Item, Node, Way, resolve};
+use crate::tree::{Body, Cursor, Directory, End, Item, Name, Node, Way, resolve};
 use crate::{Error, ErrorKind, Links, Result, SandboxPath, name};
 
 use super::compare::Comparison;
@@ -53,7 +53,7 @@ struct Plan<'a> {
 /// A directory that is in both trees, and the last name of it that was compared.
 struct Level {
     dir: Directory,
-    after: Option<Arc<str>>,
+    after: Option<Name>,
     /// How it looks and how it will, unless that is not for us to say.
     looks: Option<(host::Look, host::Look)>,
     is_changed: bool,
@@ -106,7 +106,7 @@ impl Plan<'_> {
             let depth = self.live.depth();
             match next {
                 Some(item) => {
-                    level.after = Some(Arc::clone(&item.name));
+                    level.after = Some(item.name.clone());
                     self.visit(&item.name, &item.node)?;
                 }
                 None => self.close()?,

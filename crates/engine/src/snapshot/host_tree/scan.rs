@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use crate::host_fs::{Meaning as _, Tree, is_gone};
-use crate::tree::{Body, DEEPEST, Item, Node};
+use crate::tree::{Body, DEEPEST, Item, Name, Node};
 use crate::virtual_fs::{Root, now};
 use crate::{Error, ErrorKind, Limits, Result, SandboxPath, name};
 
@@ -97,7 +97,7 @@ impl Scan<'_> {
         for _ in 0..TRIES {
             match self.look(found)? {
                 Look::Known | Look::Entered => return Ok(()),
-                Look::Changed(node) => return self.put(Arc::clone(&found.text), *node),
+                Look::Changed(node) => return self.put(found.text.clone(), *node),
                 Look::Another => {}
                 Look::LeftOut => break,
             }
@@ -160,7 +160,7 @@ impl Scan<'_> {
             outcome => outcome.meaning()?,
         }
         let known = found.known.as_ref().filter(|item| item.node.directory().is_some());
-        let level = Level::new(Arc::clone(&found.text), stat, known.map(Arc::clone));
+        let level = Level::new(found.text.clone(), stat, known.map(Arc::clone));
         self.levels.push(level);
         self.shrink();
         Ok(Look::Entered)
@@ -178,7 +178,7 @@ impl Scan<'_> {
         }
     }
 
-    fn put(&mut self, name: Arc<str>, node: Node) -> Result<()> {
+    fn put(&mut self, name: Name, node: Node) -> Result<()> {
         if let Some(level) = self.levels.last_mut() {
             level.held = self.keeper.with(&level.held, Item { name, node })?;
         }
@@ -199,10 +199,14 @@ impl Scan<'_> {
         if self.levels.is_empty() {
             self.keeper.store([&mut level.held].into_iter())?;
         }
-        let stamp = self.fingerprints.lasting(level.stat());
-        let name = Arc::clone(&level.name);
+        let (is_root, stat) = (self.levels.is_empty(), level.stat());
+        let stamp = match is_root {
+            true => self.fingerprints.origin(stat),
+            false => self.fingerprints.lasting(stat),
+        };
+        let name = level.name.clone();
         let (node, is_known) = level.close(stamp);
-        if self.levels.is_empty() {
+        if is_root {
             return Ok(Some(node));
         }
         if !is_known {

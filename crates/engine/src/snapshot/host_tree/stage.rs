@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::Arc;
 
 use crate::host_fs::{Meaning as _, host_time};
-use crate::tree::{Body, Cursor, Directory, File, Node};
+use crate::tree::{Body, Cursor, Directory, File, Name, Node};
 use crate::{Error, ErrorKind, Limits, Result, name};
 
 use super::reader::Reader;
@@ -23,7 +22,7 @@ pub(super) struct Maker<'a> {
 /// A directory that is being made, and the last name that was made in it.
 struct Level {
     dir: Directory,
-    after: Option<Arc<str>>,
+    after: Option<Name>,
     mode: u32,
     modified: host::Time,
 }
@@ -50,7 +49,7 @@ impl Maker<'_> {
                 cursor = None;
                 continue;
             };
-            level.after = Some(Arc::clone(&item.name));
+            level.after = Some(item.name.clone());
             if let Some(lower) =
                 self.begin(stage, host_name(&host_bytes(&item.name)?), &item.node)?
             {

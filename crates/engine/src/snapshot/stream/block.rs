@@ -107,6 +107,7 @@ async fn fetch(
 fn packed(plan: &Plan, chunks: &HashMap<ObjectId, Bytes>) -> Result<Bytes> {
     PLAIN.with_borrow_mut(|plain| {
         plain.clear();
+        plain.reserve_exact(plan.records.0.len() + plan.content_len);
         plain.extend_from_slice(&plan.records.0);
         for part in &plan.content {
             match part {
@@ -142,6 +143,7 @@ fn sealed(plain: &[u8], records: usize) -> Bytes {
         Some(len) if records <= MOST_RATIO * len => Codec::Zstd,
         Some(_) | None => {
             block.truncate(HEAD);
+            block.reserve_exact(plain.len());
             block.extend_from_slice(plain);
             Codec::Raw
         }
@@ -203,7 +205,7 @@ fn decompress(payload: &[u8], len: usize, plain: &mut Vec<u8>) -> Result<()> {
         return Err(cannot());
     }
     plain.clear();
-    plain.reserve(len);
+    plain.reserve_exact(len);
     let done = DECOMPRESSOR.with_borrow_mut(|zstd| {
         zstd.as_mut().map(|zstd| zstd.decompress_to_buffer(payload, plain))
     });

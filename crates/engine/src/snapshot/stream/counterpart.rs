@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::identity::{Key, is_same_place};
+use crate::snapshot::identity::{Key, is_same_place};
 use crate::tree::{Extent, File, Need, Source};
 
 /// How many chunks of a file are looked for elsewhere in it.

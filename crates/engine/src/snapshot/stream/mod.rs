@@ -4,14 +4,13 @@
 //! - `record`: what the blocks say
 //! - `block`: blocks made and taken apart, on any thread
 //! - `incoming`: the blocks of a stream that comes
-//! - `walk`: a tree as records; `pieces`, `counterpart`, `moved` and `identity` know what is new in it
+//! - `walk`: a tree as records; `pieces`, `counterpart` and `moved` know what is new in it
 //! - `growth`: records as a tree
 
 mod block;
 mod counterpart;
 mod growth;
 mod head;
-mod identity;
 mod incoming;
 mod moved;
 mod pieces;

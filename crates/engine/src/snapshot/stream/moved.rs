@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::identity::{Key, is_same_body};
 use crate::MAX_PATH;
+use crate::snapshot::identity::{Key, is_same_body};
 use crate::tree::{Body, Directory, File, Node, Pair, Pairs, Source, Stop, Top};
 
 /// How much of what went is looked at. A tree that went cost nothing to remove, however large.

@@ -2,9 +2,9 @@
 
 use super::block::Plan;
 use super::counterpart::Counterpart;
-use super::identity::PartKey;
 use super::recent::Sent;
 use super::{CRUMB, LONGEST_CHUNK};
+use crate::snapshot::identity::PartKey;
 use crate::tree::{Extent, File, Piece, Source, Stop};
 use crate::virtual_fs::damaged;
 

@@ -15,7 +15,8 @@ pub(super) struct Sent<K> {
 
 impl<K: Copy + Eq + Hash> Sent<K> {
     pub(super) fn within(window: usize) -> Self {
-        Self { places: HashMap::new(), order: VecDeque::new(), count: 0, window }
+        let order = VecDeque::with_capacity(window);
+        Self { places: HashMap::new(), order, count: 0, window }
     }
 
     /// How long ago this was sent: 1 for what was last.
@@ -50,7 +51,8 @@ pub(super) struct Received<T> {
 
 impl<T> Received<T> {
     pub(super) fn within(window: usize) -> Self {
-        Self { last: VecDeque::new(), window }
+        // Room that is not used yet costs nothing, and moving what came would cost twice as much.
+        Self { last: VecDeque::with_capacity(window), window }
     }
 
     /// What came so long ago: 1 for the last.

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::LONGEST_CHUNK;
 use crate::tree::{
-    Damaged, Extent, INLINE, Input, Item, LARGEST_FILE, Node, is_target, put_number, put_text,
-    put_time,
+    Damaged, Extent, INLINE, Input, Item, LARGEST_FILE, Name, Node, is_target, put_number,
+    put_text, put_time,
 };
 use crate::{MAX_PATH, UnixTime};
 
@@ -44,7 +44,7 @@ impl About {
 /// A name, and what is said of its node.
 #[derive(Debug)]
 pub(super) struct Named {
-    pub(super) name: Arc<str>,
+    pub(super) name: Name,
     pub(super) about: About,
 }
 
@@ -62,7 +62,7 @@ pub(super) enum Record {
     Like(Named, u64),
     /// What the other state has at that path.
     Kept(Named, Arc<str>),
-    Removed(Arc<str>),
+    Removed(Name),
     Chunk(Extent),
     /// The chunk that was sent so many chunks ago.
     Repeat(u64),

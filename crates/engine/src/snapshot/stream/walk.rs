@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::block::Plan;
-use super::identity::{Key, PartKey, is_same_body, is_same_node};
 use super::moved::Moved;
 use super::pieces::FileWalk;
 use super::recent::Sent;
+use super::record::About;
 use super::{CHUNKS_BACK, DIRECTORIES_BACK};
+use crate::snapshot::identity::{Key, PartKey, is_same_body};
 use crate::tree::{Body, Directory, File, Item, Node, Pair, Pairs, Source, Stop};
 
 /// Where a walk is.
@@ -67,7 +68,7 @@ impl Walk {
             None => self.leave(plan),
             Some(Pair::Old(item)) => plan.records.removed(&item.name),
             Some(Pair::New(item)) => self.put(plan, &item, None),
-            Some(Pair::Both(old, new)) if is_same_node(&old.node, &new.node) => {}
+            Some(Pair::Both(old, new)) if is_same(&old.node, &new.node) => {}
             Some(Pair::Both(old, new)) => self.put(plan, &new, Some(&old.node)),
         }
         Ok(true)
@@ -130,4 +131,9 @@ impl Walk {
             self.file = Some(FileWalk::new(file, old.and_then(Node::file)));
         }
     }
+}
+
+/// Whether two nodes show the same to everybody, but for their versions.
+fn is_same(one: &Node, other: &Node) -> bool {
+    About::of(one) == About::of(other) && is_same_body(&one.body, &other.body)
 }

@@ -173,7 +173,7 @@ proptest! {
 /// A file of so many pieces of three bytes, flushed.
 fn of_many_pieces(count: u32) -> Both {
     let bytes: Vec<u8> = (0..count).flat_map(u32::to_le_bytes).collect();
-    let pieces = bytes.chunks(4).map(fresh).collect();
+    let pieces: Vec<_> = bytes.chunks(4).map(fresh).collect();
     let file = File::of(pieces, &Kept::default()).unwrap();
     let mut both = Both { file: Some(file), bytes, ..Both::default() };
     both.file = Some(both.flushed());

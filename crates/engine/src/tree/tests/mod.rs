@@ -6,6 +6,7 @@ mod depth;
 pub(crate) mod golden;
 mod hostile;
 mod in_order;
+mod in_place;
 mod names;
 mod shape;
 

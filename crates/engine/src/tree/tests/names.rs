@@ -133,10 +133,10 @@ proptest! {
         let mut kept = Kept::default();
         let (dir, map) = edited(&edits, &mut kept);
         for page in pages(&dir, &kept) {
-            let names: Vec<Arc<str>> = match &*page {
-                Page::Leaf(items) => items.iter().map(|item| Arc::clone(&item.name)).collect(),
+            let names: Vec<Name> = match &*page {
+                Page::Leaf(items) => items.iter().map(|item| item.name.clone()).collect(),
                 Page::Inner { children, .. } => {
-                    children.iter().map(|child| Arc::clone(&child.first)).collect()
+                    children.iter().map(|child| child.first.clone()).collect()
                 }
             };
             let begins = |name: &str| HEIGHTS.height(name) > page.level();

@@ -8,9 +8,11 @@
 //! - `mark`: what is reached from there
 //! - `condemned`: what a later round shall delete, as the store keeps it
 //! - `round`: one family of sandboxes after the other
+//! - `rehearsal`: what a round would do
 
 mod condemned;
 mod mark;
+mod rehearsal;
 mod roots;
 mod round;
 
@@ -21,6 +23,7 @@ use storage::Storage;
 
 use crate::{Error, ErrorKind, Result};
 
+use super::meaning::meaning;
 use super::pins::LONGEST_WORK;
 use super::shelf::{Shelf, Store};
 
@@ -55,6 +58,8 @@ pub struct Collected {
     pub live: u64,
     /// Those that nothing leads to, and that a later collection deletes.
     pub condemned: u64,
+    /// How many bytes they take.
+    pub condemned_bytes: u64,
     /// Objects that an earlier collection condemned, and that are gone now.
     pub deleted: u64,
     /// How many bytes they took.
@@ -74,7 +79,12 @@ impl Store {
     /// Safe beside everything else, and may be broken off at any moment. Needs some 40 bytes of
     /// memory for each object of the largest family of sandboxes, and some 50 for each snapshot.
     pub async fn collect(&self, options: CollectOptions) -> Result<Collected> {
-        collect(&Arc::downgrade(&self.shelf), options).await
+        collect(&Arc::downgrade(&self.shelf), options, Manner::Earnest).await
+    }
+
+    /// What [`Self::collect`] would find and do now. Nothing is condemned or deleted.
+    pub async fn would_collect(&self, options: CollectOptions) -> Result<Collected> {
+        collect(&Arc::downgrade(&self.shelf), options, Manner::Rehearsal).await
     }
 
     /// Collects in the background, every `interval` until the last sandbox of the store is closed.
@@ -94,7 +104,7 @@ impl Store {
                 if shelf.strong_count() == 0 {
                     return;
                 }
-                match collect(&shelf, CollectOptions::default()).await {
+                match collect(&shelf, CollectOptions::default(), Manner::Earnest).await {
                     Ok(collected) => tracing::info!(?collected, "garbage was collected"),
                     Err(_) if shelf.strong_count() == 0 => return,
                     Err(err) => {
@@ -106,7 +116,18 @@ impl Store {
     }
 }
 
-async fn collect(shelf: &Weak<Shelf>, options: CollectOptions) -> Result<Collected> {
+/// Whether a collection happens, or is only tried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    Earnest,
+    Rehearsal,
+}
+
+async fn collect(
+    shelf: &Weak<Shelf>,
+    options: CollectOptions,
+    manner: Manner,
+) -> Result<Collected> {
     let Some(Ground { pins, storage, turn }) = Ground::of(shelf)? else {
         return Ok(Collected { in_memory: true, ..Collected::default() });
     };
@@ -117,10 +138,15 @@ async fn collect(shelf: &Weak<Shelf>, options: CollectOptions) -> Result<Collect
     let horizon = watch.horizon.min(now.checked_sub(grace).unwrap_or(SystemTime::UNIX_EPOCH));
     let mut roots = Roots::default();
     roots.add_orphans(&*open(shelf)?);
-    roots.add_refs(&*storage, now, grace).await?;
+    let over = roots.add_refs(&*storage, now, grace).await?;
     roots.add_states(&watch.end().await);
+    if manner == Manner::Earnest {
+        for (key, token) in over {
+            storage.delete_ref(&key, &token).await.map_err(meaning)?;
+        }
+    }
     drop(storage);
-    let round = Round { shelf: Weak::clone(shelf), grace, now, horizon };
+    let round = Round { shelf: Weak::clone(shelf), manner, grace, now, horizon };
     round.run(&roots).await
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use storage::{Domain, ObjectId, Ref, RefKey, Storage};
+use storage::{Domain, ObjectId, Ref, RefKey, Storage, Token};
 
 use crate::snapshot::Record;
 use crate::tree::{Body, File, Link, Node};
@@ -14,7 +14,7 @@ use super::super::copies::COPIES;
 use super::super::meaning::meaning;
 use super::super::objects::{Family, damaged};
 use super::super::root::Root;
-use super::super::shelf::{Shelf, Slot};
+use super::super::shelf::{Shelf, open_trunk};
 use super::super::trunk::State;
 
 /// The refs that there may be: those of sandboxes, ours, and those of a storage's proof.
@@ -44,7 +44,7 @@ impl Roots {
         self.families.get(&domain)
     }
 
-    /// Reads every ref of a store.
+    /// Reads every ref of a store; gives the announcements of copies that were made long ago.
     ///
     /// A ref that cannot be read, or is of a kind that is not known, ends the collection: whatever
     /// it leads to must stay.
@@ -53,7 +53,7 @@ impl Roots {
         storage: &dyn Storage,
         now: SystemTime,
         grace: Duration,
-    ) -> Result<()> {
+    ) -> Result<Vec<(RefKey, Token)>> {
         check_known(storage).await?;
         each_ref(storage, SANDBOXES, |key, stored| {
             self.add(&root_of(key, stored)?);
@@ -71,10 +71,7 @@ impl Roots {
             Ok(())
         })
         .await?;
-        for (key, token) in over {
-            storage.delete_ref(&key, &token).await.map_err(meaning)?;
-        }
-        Ok(())
+        Ok(over)
     }
 
     /// Adds what is read in this process.
@@ -84,7 +81,7 @@ impl Roots {
 
     /// Adds files that somebody has open in this process although their names are gone.
     pub(super) fn add_orphans(&mut self, shelf: &Shelf) {
-        let trunks: Vec<_> = shelf.open.lock().values().filter_map(Slot::trunk).collect();
+        let trunks: Vec<_> = shelf.open.lock().values().filter_map(open_trunk).collect();
         for trunk in trunks {
             let family = trunk.state().root.family;
             for Node { body, .. } in trunk.orphans() {

@@ -13,16 +13,17 @@ use super::super::shelf::Shelf;
 use super::condemned::{self, Sentence};
 use super::mark::{Marked, Marking, mark_from};
 use super::roots::{Beginnings, Roots, time_of};
-use super::{Collected, open};
+use super::{Collected, Manner, open};
 
 /// How many objects are listed at a time.
-const LISTED: usize = 1000;
+pub(super) const LISTED: usize = 1000;
 /// How many refs of condemned objects are read at a time.
-const READ: usize = 16;
+pub(super) const READ: usize = 16;
 
 /// One round. Whoever closes the store meanwhile ends it.
 pub(super) struct Round {
     pub(super) shelf: Weak<Shelf>,
+    pub(super) manner: Manner,
     pub(super) grace: Duration,
     pub(super) now: SystemTime,
     /// What was written since then is left alone.
@@ -31,7 +32,7 @@ pub(super) struct Round {
 
 /// The grace of what was condemned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Grace {
+pub(super) enum Grace {
     Waiting,
     Over,
     /// It was condemned in the future, by a clock that was wrong. It is condemned anew.
@@ -46,18 +47,21 @@ impl Round {
                 collected.waiting += 1;
                 continue;
             }
-            match self.marked(domain, roots.of(domain)).await? {
-                Some(marked) => {
+            match (self.marked(domain, roots.of(domain)).await?, self.manner) {
+                (Some(marked), Manner::Earnest) => {
                     self.delete(domain, &marked, &mut collected).await?;
                     self.condemn(domain, &marked, &mut collected).await?;
                 }
-                None => collected.unreadable += 1,
+                (Some(marked), Manner::Rehearsal) => {
+                    self.rehearse(domain, &marked, &mut collected).await?;
+                }
+                (None, _) => collected.unreadable += 1,
             }
         }
         Ok(collected)
     }
 
-    fn storage(&self) -> Result<Arc<dyn Storage>> {
+    pub(super) fn storage(&self) -> Result<Arc<dyn Storage>> {
         Ok(Arc::clone(open(&self.shelf)?.cache.storage()))
     }
 
@@ -84,7 +88,7 @@ impl Round {
         Ok(first.first().is_some_and(|(key, _)| self.grace_of(&prefix, key) == Grace::Waiting))
     }
 
-    fn grace_of(&self, prefix: &str, key: &RefKey) -> Grace {
+    pub(super) fn grace_of(&self, prefix: &str, key: &RefKey) -> Grace {
         let time = time_of(key.as_str().strip_prefix(prefix).unwrap_or_default());
         match time.and_then(|time| self.now.duration_since(time).ok()) {
             Some(age) if age >= self.grace => Grace::Over,
@@ -187,6 +191,7 @@ impl Round {
                 let rest = sentences.split_off(sentences.len().min(condemned::TOGETHER));
                 condemned::write(&*self.storage()?, domain, self.now, &sentences).await?;
                 collected.condemned += sentences.len() as u64;
+                collected.condemned_bytes += sentences.iter().map(|it| it.size).sum::<u64>();
                 sentences = rest;
             }
             if after.is_none() {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use storage::ObjectId;
 
 use crate::tree::{
-    Body, Child, Directory, Extent, ExtentPage, File, Heights, Item, Link, Node, Page, Piece, Sum,
-    Top,
+    Body, Child, Directory, Extent, ExtentPage, File, Heights, Item, Link, Name, Node, Page, Piece,
+    Sum, Top,
 };
 use crate::{SandboxPath, name};
 
@@ -17,7 +17,7 @@ const LONGEST_TARGET: usize = 4095;
 #[derive(Debug)]
 pub(super) struct Place {
     above: Option<Arc<Self>>,
-    name: Arc<str>,
+    name: Name,
 }
 
 impl Place {
@@ -25,8 +25,8 @@ impl Place {
         Arc::new(Self { above: None, name: "".into() })
     }
 
-    fn child(self: &Arc<Self>, name: &Arc<str>) -> Arc<Self> {
-        Arc::new(Self { above: Some(Arc::clone(self)), name: Arc::clone(name) })
+    fn child(self: &Arc<Self>, name: &Name) -> Arc<Self> {
+        Arc::new(Self { above: Some(Arc::clone(self)), name: name.clone() })
     }
 
     pub(super) fn path(&self) -> SandboxPath {
@@ -75,9 +75,9 @@ pub(super) struct Span {
     /// How far above the names it is; any level for the topmost page.
     level: Option<u8>,
     /// The first name; any for the topmost page.
-    first: Option<Arc<str>>,
+    first: Option<Name>,
     /// The name that the next page begins with.
-    end: Option<Arc<str>>,
+    end: Option<Name>,
     /// Whether the directory begins with it.
     begins: bool,
 }
@@ -140,12 +140,12 @@ impl Findings {
     }
 
     fn children(&mut self, place: &Arc<Place>, level: u8, children: &[Child], span: &Span) {
-        let ends = children.iter().skip(1).map(|next| Some(Arc::clone(&next.first)));
+        let ends = children.iter().skip(1).map(|next| Some(next.first.clone()));
         let ends = ends.chain([span.end.clone()]);
         for (index, (Child { first, link, sum }, end)) in children.iter().zip(ends).enumerate() {
             let span = Span {
                 level: level.checked_sub(1),
-                first: Some(Arc::clone(first)),
+                first: Some(first.clone()),
                 end,
                 begins: span.begins && index == 0,
             };
@@ -218,14 +218,14 @@ impl Findings {
 }
 
 /// The names that a page has, or that the pages beneath it begin with.
-fn names(page: &Page) -> Box<dyn Iterator<Item = &Arc<str>> + '_> {
+fn names(page: &Page) -> Box<dyn Iterator<Item = &Name> + '_> {
     match page {
         Page::Leaf(items) => Box::new(items.iter().map(|item| &item.name)),
         Page::Inner { children, .. } => Box::new(children.iter().map(|child| &child.first)),
     }
 }
 
-fn last(page: &Page) -> Option<&Arc<str>> {
+fn last(page: &Page) -> Option<&Name> {
     names(page).last()
 }
 

@@ -5,15 +5,20 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 use super::children::told_by;
 use super::picture::{assert_same, picture};
-use crate::fixture::noise;
+use crate::fixture::{memory_dir, noise};
 
 /// How much a process may take beside its own program, which is large where it is built for tests.
 const LIMIT_MIB: u64 = 64;
 
-fn place() -> tempfile::TempDir {
-    let place = tempfile::tempdir().unwrap();
+fn place() -> TempDir {
+    furnished(tempfile::tempdir().unwrap())
+}
+
+fn furnished(place: TempDir) -> TempDir {
     for name in ["root", "aside"] {
         fs::create_dir(place.path().join(name)).unwrap();
     }
@@ -37,7 +42,8 @@ fn fill(root: &Path, directories: usize, files: usize) {
 
 #[test]
 fn a_hundred_thousand_entries_take_little_memory() {
-    let place = place();
+    // A disk would sync each of them.
+    let place = furnished(memory_dir());
     fill(&place.path().join("root"), 100, 900);
     let flat = place.path().join("root/flat");
     fs::create_dir(&flat).unwrap();

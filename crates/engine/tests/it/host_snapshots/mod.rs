@@ -4,8 +4,10 @@
 #![expect(clippy::print_stderr, reason = "figures are for those who run the tests")]
 
 mod children;
+mod collected;
 mod kills;
 mod memory;
+mod origin;
 mod picture;
 mod races;
 mod restoring;

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::TryStreamExt as _;
 use sandkeep_engine::{
-    Entry, FileSystem, If, Limits, Links, OpenFile, Page, Result, SandboxId, SnapshotId, Span,
-    Step, Usage, Version, VirtualFs, WriteMode,
+    Entry, FileSystem, If, Limits, Links, OpenFile, Page, Result, SandboxId, SandboxPath,
+    SnapshotId, Span, Step, Usage, Version, VirtualFs, WriteMode,
 };
 
 use super::changes;
 use super::home::Home;
 use super::operation::{Change, Guess, Operation};
 use super::reference::{Belief, Kind, Outcome, Reference, Thing};
-use crate::contents::{at, read};
+use crate::contents::{Node, at, contents, read};
 
 /// A real tree and the reference, with what is open and kept of both.
 pub(super) struct Pair<'a> {
@@ -27,6 +27,39 @@ pub(super) struct Pair<'a> {
     pub(super) handles: [Option<(Arc<dyn OpenFile>, u64, bool)>; 2],
     pub(super) snapshots: [Option<Reference>; 2],
     pub(super) versions: Versions,
+}
+
+/// What a store must hold of a tree, as the reference says it.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) reference: Reference,
+    pub(super) snapshots: [Option<Reference>; 2],
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { reference: Reference::new(Limits::default()), snapshots: [None, None] }
+    }
+}
+
+impl Kept {
+    /// Whether a tree looks like this.
+    pub(super) async fn is_in(&self, files: &VirtualFs) -> bool {
+        let held = contents(files).await;
+        let is_same = |(path, node): (&SandboxPath, &Node)| {
+            self.reference.at(path.as_str()).is_some_and(|thing| thing.is(node))
+        };
+        let snapshots = files.snapshots().unwrap();
+        for (slot, kept) in self.snapshots.iter().enumerate() {
+            if snapshots.stat(&snapshot_id(slot)).await.is_ok() != kept.is_some() {
+                return false;
+            }
+        }
+        // The root is a path of the reference alone.
+        held.len() + 1 == self.reference.paths.len()
+            && held.iter().all(is_same)
+            && files.limits() == self.reference.limits
+    }
 }
 
 /// Which version of the real tree is which of the reference's.
@@ -48,12 +81,36 @@ impl Versions {
 }
 
 impl<'a> Pair<'a> {
+    /// An empty tree.
     pub(super) async fn new(home: &'a mut Home) -> Self {
-        let (id, files) = home.fresh().await;
-        let files = Some(files);
-        let reference = Reference::new(Limits::default());
-        let (handles, snapshots) = ([None, None], [None, None]);
-        Self { home, id, files, reference, handles, snapshots, versions: Versions::default() }
+        let id = home.fresh_id();
+        Self::named(home, id).await
+    }
+
+    /// An empty tree in a sandbox of this name.
+    pub(super) async fn named(home: &'a mut Home, id: SandboxId) -> Self {
+        let files = home.fresh(&id).await;
+        Self::of(home, id, files, Kept::default())
+    }
+
+    /// A tree that exists, which must be what was kept of it.
+    pub(super) async fn found(home: &'a mut Home, id: SandboxId, kept: Kept) -> Self {
+        let files = home.sandbox(&id).await;
+        let mut pair = Self::of(home, id, files, kept);
+        pair.check().await;
+        pair.check_all().await;
+        pair
+    }
+
+    fn of(home: &'a mut Home, id: SandboxId, files: VirtualFs, kept: Kept) -> Self {
+        let (files, handles, versions) = (Some(files), [None, None], Versions::default());
+        let Kept { reference, snapshots } = kept;
+        Self { home, id, files, reference, handles, snapshots, versions }
+    }
+
+    /// What outlives the process: all but what is open.
+    pub(super) fn kept(&self) -> Kept {
+        Kept { reference: self.reference.clone(), snapshots: self.snapshots.clone() }
     }
 
     pub(super) fn files(&self) -> &VirtualFs {

@@ -4,6 +4,7 @@ mod changes;
 mod compare;
 mod edges;
 mod home;
+mod killed;
 mod looks;
 mod operation;
 mod reference;
@@ -53,17 +54,10 @@ fn one_thread() -> Runtime {
 
 #[test]
 fn a_tree_in_memory_does_what_a_map_of_paths_does() {
-    try_sequences(&one_thread(), Home::in_memory(), 10_000, 30);
+    try_sequences(&one_thread(), Home::in_memory(), 10_000, 15);
 }
 
 #[test]
 fn a_tree_of_objects_does_what_a_map_of_paths_does() {
     try_sequences(&one_thread(), Home::as_objects(), 2_000, 30);
-}
-
-#[test]
-fn a_tree_in_files_does_what_a_map_of_paths_does() {
-    let runtime = one_thread();
-    let home = runtime.block_on(Home::in_files());
-    try_sequences(&runtime, home, 1_000, 15);
 }

@@ -9,6 +9,9 @@ use sandkeep_engine::{
     Create, Depth, Limits, MetadataChange, Parents, Part, Span, Target, UnixTime, WriteMode,
 };
 
+/// How many names a crowded directory may have; one in 32 begins a page.
+const CROWD: usize = 100;
+
 /// Bytes that are easy to print.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bytes {
@@ -128,11 +131,16 @@ pub(super) enum Operation {
 }
 
 fn a_path() -> impl Strategy<Value = String> {
-    let name = prop_oneof![4 => "[abc]", 1 => Just("d".to_owned())];
+    let name = prop_oneof![12 => "[abc]", 3 => Just("d".to_owned()), 1 => crowded_name()];
     prop_oneof![
         20 => vec(name, 1..4).prop_map(|names| format!("/{}", names.join("/"))),
         1 => Just("/".to_owned()),
     ]
+}
+
+/// A name among so many that a directory of them has several pages.
+fn crowded_name() -> impl Strategy<Value = String> {
+    (0..CROWD).prop_map(|number| format!("n{number:02}"))
 }
 
 fn a_target() -> impl Strategy<Value = String> {
@@ -260,6 +268,35 @@ fn a_look() -> impl Strategy<Value = Operation> {
     ]
 }
 
+/// Many names of one directory come, or go, at once.
+fn a_crowd() -> impl Strategy<Value = Operation> {
+    let numbers = (0..CROWD, 1..=CROWD).prop_map(|(start, len)| start..CROWD.min(start + len));
+    let dir = prop::sample::select(vec!["/a", "/b", "/a/b"]);
+    (dir, numbers, any::<bool>()).prop_map(|(dir, numbers, comes)| {
+        let one = |number: usize| {
+            let path = format!("{dir}/n{number:02}");
+            let (content, guess) = (Bytes { seed: 0, len: number as u32 }, Guess::Nothing);
+            let (mode, parents) = (WriteMode::Replace, Parents::Create);
+            if comes {
+                Change::Write { path, content, mode, parents, guess }
+            } else {
+                Change::Remove { path, depth: Depth::All, guess }
+            }
+        };
+        Operation::Batch(numbers.map(one).collect())
+    })
+}
+
+/// A log that grows by many small pieces, so many that they are made into one.
+fn a_log() -> impl Strategy<Value = Operation> {
+    let piece = (any::<u8>(), 1..200_u32).prop_map(|(seed, len)| Bytes { seed, len });
+    (a_path(), vec(piece, 10..30)).prop_map(|(path, pieces)| {
+        let (mode, parents, guess) = (WriteMode::Append, Parents::Create, Guess::Nothing);
+        let append = |content| Change::Write { path: path.clone(), content, mode, parents, guess };
+        Operation::Batch(pieces.into_iter().map(append).collect())
+    })
+}
+
 /// One operation. Most change the tree.
 fn an_operation() -> impl Strategy<Value = Operation> {
     let files =
@@ -271,6 +308,8 @@ fn an_operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         24 => a_change().prop_map(Operation::Change),
         5 => vec(a_change(), 0..5).prop_map(Operation::Batch),
+        1 => a_crowd(),
+        1 => a_log(),
         6 => a_look(),
         10 => a_handle_operation(),
         6 => a_snapshot_operation(),

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 use sandkeep_engine::{EntryKind, ErrorKind, Limits, UnixTime, Usage};
 
+use crate::contents::Node;
+
 pub(super) use self::change::Belief;
 pub(super) use self::place::Place;
 pub(super) use self::relocate::Move;
@@ -45,6 +47,22 @@ pub(super) enum Kind {
     File(Vec<u8>),
     Directory,
     Link(String),
+}
+
+impl Thing {
+    /// Whether it is what was found in a real tree.
+    pub(super) fn is(&self, node: &Node) -> bool {
+        let content: &[u8] = match &self.kind {
+            Kind::File(bytes) => bytes,
+            Kind::Link(target) => target.as_bytes(),
+            Kind::Directory => &[],
+        };
+        let was_set = self.modified.filter(|_| matches!(self.kind, Kind::File(_)));
+        node.kind == self.kind.entry_kind()
+            && node.mode == Some(self.mode)
+            && node.content == content
+            && was_set.is_none_or(|modified| node.modified == Some(modified))
+    }
 }
 
 impl Kind {

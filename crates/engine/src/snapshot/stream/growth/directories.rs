@@ -6,7 +6,7 @@ use super::{Growth, not_relative, refuse, unfit};
 use crate::Result;
 use crate::snapshot::stream::broken;
 use crate::snapshot::stream::record::{About, Named};
-use crate::tree::{Body, Directory, Item, NamesInOrder, Node, Source, Stop, Sum};
+use crate::tree::{Body, Directory, Item, Name, NamesInOrder, Node, Source, Stop, Sum};
 
 /// After so many changes of one directory its new pages are stored.
 const FLUSHED_AFTER: u64 = 4096;
@@ -14,10 +14,10 @@ const FLUSHED_AFTER: u64 = 4096;
 /// A directory that grows.
 #[derive(Debug)]
 pub(super) struct Level {
-    name: Arc<str>,
+    name: Name,
     about: About,
     /// The name that came last.
-    last: Option<Arc<str>>,
+    last: Option<Name>,
     names: Names,
 }
 
@@ -80,7 +80,7 @@ impl Growth {
         self.insert(Item { name, node }).await
     }
 
-    pub(super) async fn remove(&mut self, name: &Arc<str>) -> Result<()> {
+    pub(super) async fn remove(&mut self, name: &Name) -> Result<()> {
         self.pass(name)?;
         if self.there(name).await?.is_none() {
             return Err(unfit("a name that it removes is not there"));
@@ -115,7 +115,7 @@ impl Growth {
         self.place(named.name, node).await
     }
 
-    async fn place(&mut self, name: Arc<str>, node: Node) -> Result<()> {
+    async fn place(&mut self, name: Name, node: Node) -> Result<()> {
         self.pass(&name)?;
         let sum = node.sum();
         self.count(sum, sum.depth)?;
@@ -169,13 +169,13 @@ impl Growth {
     }
 
     /// Passes on to a name, which must sort behind the last.
-    pub(super) fn pass(&mut self, name: &Arc<str>) -> Result<()> {
+    pub(super) fn pass(&mut self, name: &Name) -> Result<()> {
         self.check_no_file()?;
         let level = self.levels.last_mut().ok_or_else(|| refuse("a name is in no directory"))?;
         if level.last.as_ref().is_some_and(|last| last >= name) {
             return Err(refuse("its names are not in order"));
         }
-        level.last = Some(Arc::clone(name));
+        level.last = Some(name.clone());
         Ok(())
     }
 }

@@ -25,8 +25,8 @@ use crate::{Error, ErrorKind, Result, blocking};
 use self::directories::Level;
 use self::files::Growing;
 
-/// So many objects are stored at a time.
-const STORED_AT_ONCE: usize = 512;
+/// So many bytes of pages are stored at a time.
+const STORED_AT_ONCE: usize = 2 << 20;
 
 /// A tree that grows record by record.
 #[derive(Debug)]
@@ -165,12 +165,11 @@ impl Growth {
     }
 
     async fn store_if_many(&mut self) -> Result<()> {
-        match &self.pages {
-            Pages::Stored { objects, .. } if objects.new.len() >= STORED_AT_ONCE => {
-                self.store().await
-            }
-            Pages::Stored { .. } | Pages::Fresh => Ok(()),
-        }
+        let waiting = match &self.pages {
+            Pages::Stored { objects, .. } => objects.new.iter().map(|(_, page)| page.len()).sum(),
+            Pages::Fresh => 0,
+        };
+        if waiting >= STORED_AT_ONCE { self.store().await } else { Ok(()) }
     }
 
     /// Stores the objects that wait.

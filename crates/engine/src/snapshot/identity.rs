@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use storage::ObjectId;
 
-use super::record::About;
-use crate::tree::{Body, Extent, File, Link, Node, Piece, Top};
+use crate::tree::{Body, Extent, File, Link, Piece, Top};
 
 /// What a page or a chunk is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,23 +35,23 @@ impl Key {
     }
 }
 
-/// A part of a chunk.
+/// What a part of a chunk is known by. Half an id tells chunks apart, and there are many of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PartKey {
-    chunk: Key,
+    chunk: [u8; 16],
     start: u32,
-    len: u64,
+    len: u32,
 }
 
 impl PartKey {
+    /// None for a hole, and for what is longer than any chunk.
     pub(super) fn of(extent: &Extent) -> Option<Self> {
-        Some(Self { chunk: Key::chunk(extent)?, start: extent.start, len: extent.len })
+        let chunk = match Key::chunk(extent)? {
+            Key::Fresh(place) => (place as u128).to_le_bytes(),
+            Key::Stored(ObjectId(id)) => *id.first_chunk()?,
+        };
+        Some(Self { chunk, start: extent.start, len: extent.len.try_into().ok()? })
     }
-}
-
-/// Whether two nodes show the same to everybody, but for their versions.
-pub(super) fn is_same_node(one: &Node, other: &Node) -> bool {
-    About::of(one) == About::of(other) && is_same_body(&one.body, &other.body)
 }
 
 /// Whether two nodes are known to hold the same.
@@ -74,17 +73,25 @@ fn is_same_file(one: &File, other: &File) -> bool {
         (File::Inline(one), File::Inline(other)) => one == other,
         (File::Pieces { top: one, .. }, File::Pieces { top: other, .. }) => match (one, other) {
             (Top::Few(one), Top::Few(other)) => {
-                let same = |(one, other): (&Extent, &Extent)| {
-                    one.len == other.len && is_same_place(one, other)
-                };
-                Arc::ptr_eq(one, other)
-                    || one.len() == other.len() && one.iter().zip(&**other).all(same)
+                one.len() == other.len()
+                    && one.iter().zip(&**other).all(|(one, other)| is_same_extent(one, other))
             }
             (Top::Many(one), Top::Many(other)) => one.is_same(other),
             (Top::Few(_), Top::Many(_)) | (Top::Many(_), Top::Few(_)) => false,
         },
         (File::Inline(_), File::Pieces { .. }) | (File::Pieces { .. }, File::Inline(_)) => false,
     }
+}
+
+fn is_same_extent(one: &Extent, other: &Extent) -> bool {
+    // What was taken in from elsewhere lies in another place.
+    let is_equal = || match (&one.piece, &other.piece) {
+        (Piece::Fresh(piece), Piece::Fresh(other_piece)) => {
+            one.start == other.start && piece == other_piece
+        }
+        (Piece::Fresh(_) | Piece::Stored(_) | Piece::Hole, _) => false,
+    };
+    one.len == other.len && (is_same_place(one, other) || is_equal())
 }
 
 /// Whether two extents begin at the same byte of the same chunk, or are both holes.
