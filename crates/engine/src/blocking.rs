@@ -1,21 +1,6 @@
 //! The one door from async code to calls that may block.
 
-use tokio::runtime::Handle;
-
 use crate::{Error, ErrorKind, Result};
-
-/// Drops something that takes long to take apart, but not here and now.
-///
-/// The threads that may block are woken by a task of its own, since waking one takes longer than
-/// most operations on a tree in memory.
-pub(crate) fn drop_later<T: Send + 'static>(garbage: T) {
-    if let Ok(runtime) = Handle::try_current() {
-        runtime.spawn(run(move || {
-            drop(garbage);
-            Ok(())
-        }));
-    }
-}
 
 /// Runs `work` on a thread that may block, within the current tracing span.
 ///

@@ -13,6 +13,7 @@ mod entry_store;
 mod error;
 mod files;
 mod filesystem;
+mod garbage;
 mod host_fs;
 mod limits;
 mod name;

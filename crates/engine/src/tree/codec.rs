@@ -65,7 +65,7 @@ pub(crate) fn decode_page(bytes: &Bytes) -> Decoded<Page> {
             let (first, link) = (input.name()?, Link::Stored(input.id()?));
             Ok(Child { first, link, sum: input.sum()? })
         });
-        Page::Inner { level, children: children.collect::<Decoded<_>>()? }
+        Page::Inner { level, children: children.collect::<Decoded<Vec<_>>>()?.into() }
     };
     input.ends()?;
     let sorted = match &page {

@@ -71,7 +71,7 @@ impl Directory {
                     return Ok(items.find(name).map(Arc::clone));
                 }
                 Page::Inner { children, .. } => {
-                    let Some(child) = children.get(holder(children, name)) else { return Ok(None) };
+                    let Some(child) = children.get(children.holder(name)) else { return Ok(None) };
                     source.page(&child.link)?
                 }
             };
@@ -123,7 +123,7 @@ impl Directory {
 }
 
 /// Which child holds a name, or would.
-pub(super) fn holder(children: &[Child], name: &str) -> usize {
+fn holder(children: &[Child], name: &str) -> usize {
     children.partition_point(|child| *child.first <= *name).saturating_sub(1)
 }
 
@@ -222,5 +222,5 @@ fn cut(mut children: Vec<Child>, cuts: &[usize], level: u8) -> Vec<Arc<Page>> {
     pages.push(children);
     pages.reverse();
     let full = pages.into_iter().filter(|children| !children.is_empty());
-    full.map(|children| Arc::new(Page::Inner { level, children })).collect()
+    full.map(|children| Arc::new(Page::Inner { level, children: children.into() })).collect()
 }

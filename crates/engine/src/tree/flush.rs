@@ -124,7 +124,7 @@ fn stored(
                 link: settled(&child.link, done),
                 sum: child.sum,
             });
-            Ok(Page::Inner { level: *level, children: stored.collect() })
+            Ok(Page::Inner { level: *level, children: stored.collect::<Vec<_>>().into() })
         }
     }
 }

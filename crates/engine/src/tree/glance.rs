@@ -20,7 +20,7 @@ impl Directory {
             match &**page {
                 Page::Leaf(items) => return items.find(name).map(|item| &**item),
                 Page::Inner { children, .. } => {
-                    link = &children.get(super::directory::holder(children, name))?.link;
+                    link = &children.get(children.holder(name))?.link;
                 }
             }
         }

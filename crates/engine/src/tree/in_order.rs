@@ -106,7 +106,8 @@ impl NamesInOrder {
         match level.checked_sub(1).map(|above| self.above.get_mut(usize::from(above))) {
             None => Page::Leaf(std::mem::take(&mut self.leaf).into()),
             Some(children) => {
-                Page::Inner { level, children: children.map(std::mem::take).unwrap_or_default() }
+                let children = children.map(std::mem::take).unwrap_or_default();
+                Page::Inner { level, children: children.into() }
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::directory::{grown, holder};
+use super::directory::grown;
 use super::page::{Child, Link, Page};
-use super::{Body, Directory, Heights, Item, Leaf, Node, Stamp, Sum};
+use super::{Body, Branch, Directory, Heights, Item, Leaf, Node, Stamp, Sum};
 use crate::{SandboxPath, UnixTime};
 
 /// Names that lie deeper are left to those who copy: the way down takes up stack.
@@ -92,11 +92,11 @@ impl<M: FnOnce() -> Option<Node>> Work<'_, M> {
     fn put_inner(
         &mut self,
         level: u8,
-        children: &mut Vec<Child>,
+        children: &mut Branch,
         name: &str,
         rest: Option<&str>,
     ) -> Option<Outcome> {
-        let at = holder(children, name);
+        let at = children.holder(name);
         let child = children.get_mut(at)?;
         let Link::Fresh(page) = &mut child.link else { return None };
         let (added, cut_off) = self.put_page(Arc::get_mut(page)?, name, rest)?;
@@ -106,7 +106,7 @@ impl<M: FnOnce() -> Option<Node>> Work<'_, M> {
         };
         child.sum = page.sum();
         let behind = at + 1;
-        children.splice(behind..behind, Child::of(right));
+        children.insert(behind, Child::of(right));
         let cut_off = (self.placing.heights.height(name) > level)
             .then(|| Arc::new(Page::Inner { level, children: children.split_off(behind) }));
         Some((added, cut_off))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use storage::ObjectId;
 
-use super::{Body, Leaf, Name, Sum};
+use super::{Body, Branch, Leaf, Name, Sum};
 
 /// A page in memory that no store has yet, or the id of one that a store has.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl<P> Link<P> {
 #[derive(Debug)]
 pub(crate) enum Page {
     Leaf(Leaf),
-    Inner { level: u8, children: Vec<Child> },
+    Inner { level: u8, children: Branch },
 }
 
 /// A page beneath another: its first name, and what it adds up to.
@@ -110,7 +110,7 @@ impl Page {
                     }
                 }
             }
-            Self::Inner { children, .. } => children.drain(..).for_each(|child| take(child.link)),
+            Self::Inner { children, .. } => children.drain().for_each(|child| take(child.link)),
         }
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use storage::{Ref, RefKey};
 
-use crate::{Result, SandboxId, blocking};
+use crate::garbage::drop_later;
+use crate::{Result, SandboxId};
 
 use super::meaning::meaning;
 use super::shelf::{Shelf, Store, missing, open_trunk, root_key};
@@ -48,7 +49,7 @@ impl Store {
         if self.shelf.is_resident() {
             let trunk = self.resident.lock().remove(id).ok_or_else(|| missing(id))?;
             trunk.remove();
-            blocking::drop_later(trunk);
+            drop_later(trunk);
             return Ok(());
         }
         let key = root_key(id)?;

@@ -8,9 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use storage::{Ref, RefKey, Token};
 
+use crate::garbage::drop_later;
 use crate::snapshot::{Record, SnapshotId};
 use crate::tree::{Draft, Source, Stamp, Stop};
-use crate::{Error, ErrorKind, Result, SandboxId, UnixTime, blocking};
+use crate::{Error, ErrorKind, Result, SandboxId, UnixTime};
 
 use super::change::{Applied, Change, apply, check_limits, create_in_place, on};
 use super::current::Current;
@@ -165,8 +166,8 @@ impl Trunk {
         drop(turn);
         published.map_err(|_| damaged("a tree in memory has a page elsewhere"))?;
         if removed > MANY {
-            let trees: Vec<_> = applied.iter_mut().map(|applied| applied.trees.take()).collect();
-            blocking::drop_later((old, trees));
+            applied.iter_mut().filter_map(|applied| applied.trees.take()).for_each(drop_later);
+            drop_later(old);
         }
         Ok(applied)
     }

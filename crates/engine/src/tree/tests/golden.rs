@@ -73,7 +73,7 @@ pub(super) fn inner() -> Bytes {
 fn inner_page() -> Page {
     let child =
         |first: &str| Child { first: first.into(), link: Link::Stored(stored_id()), sum: a_sum() };
-    Page::Inner { level: 2, children: vec![child("a"), child("é")] }
+    Page::Inner { level: 2, children: vec![child("a"), child("é")].into() }
 }
 
 /// A leaf of extents: to the end of the longest chunk, and the longest hole there may be.

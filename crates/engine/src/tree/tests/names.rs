@@ -114,7 +114,7 @@ proptest! {
         let (dir, map) = edited(&edits, &mut kept);
         for page in pages(&dir, &kept) {
             if let Page::Inner { children, .. } = &*page {
-                for child in children {
+                for child in children.iter() {
                     let beneath = (&kept as &dyn Source).page(&child.link).unwrap();
                     prop_assert_eq!(child.sum, beneath.sum());
                     prop_assert_eq!(&child.first, beneath.first().unwrap());

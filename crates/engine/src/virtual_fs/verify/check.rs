@@ -243,7 +243,8 @@ mod tests {
         };
         let beyond = format!("{high}-");
         let children = vec![child(&[&low[0], &beyond]), child(&[&high])];
-        let found = problems(family, top(Page::Inner { level: 1, children })).await;
+        let found =
+            problems(family, top(Page::Inner { level: 1, children: children.into() })).await;
         assert!(
             found.contains(&"a page begins or ends with the wrong name".to_owned()),
             "{found:?}"
@@ -254,7 +255,7 @@ mod tests {
     async fn a_page_on_the_wrong_level_is_found() {
         let child = Child::of(Arc::new(leaf(vec![file("a")]))).unwrap();
         let found =
-            problems(Family::random(), top(Page::Inner { level: 2, children: vec![child] }));
+            problems(Family::random(), top(Page::Inner { level: 2, children: vec![child].into() }));
         let expected = ["a page has only one page beneath it", "a page is on the wrong level"];
         assert_eq!(found.await, expected);
     }
