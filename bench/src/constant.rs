@@ -22,7 +22,7 @@ const OPERATIONS: [&str; 6] =
     ["snapshot", "fork", "rename", "copy", "remove copy", "remove only copy"];
 /// How often directories are made that nothing else shares, and how many at a time.
 const ONLY_ROUNDS: usize = 3;
-const ONLY_AT_ONCE: usize = 5;
+const ONLY_AT_ONCE: usize = 9;
 
 /// Small beside large, in memory and in the embedded store.
 pub(crate) fn compare(plan: &Plan) -> Result<Section> {
