@@ -45,8 +45,9 @@ impl ExtentPage {
 }
 
 /// The file that consists of these extents.
-pub(crate) fn file(extents: Vec<Extent>) -> File {
-    topped(filled(extents).map(ExtentPage::Leaf).collect())
+pub(crate) fn file(extents: &[Extent]) -> File {
+    let pages = extents.chunks(FULL).map(|extents| ExtentPage::Leaf(extents.to_vec()));
+    topped(pages.collect())
 }
 
 /// The rest of the extent that holds this offset.

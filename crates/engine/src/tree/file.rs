@@ -112,7 +112,7 @@ impl File {
         if pieces.len() <= FEW {
             return Ok(Self::Pieces { len, top: Top::Few(pieces) });
         }
-        Ok(extents::file(pieces.to_vec()))
+        Ok(extents::file(&pieces))
     }
 
     /// The file with other pieces in the place of a part of it. The part may begin at the end.
