@@ -27,25 +27,47 @@
 //!
 //! - `backend`: the traits that a backend implements
 //! - `frame`: how an object is sealed
-//! - `memory`, `fjall`: the backends
+//! - `memory`, `fjall`, `sqlite`, `postgres`, `redis`, `blobs`, `dynamodb`: the backends
+//! - `split`: one backend of two
+//! - `steady`: what a backend needs that is reached over a network
+//! - `address`, `settings`, `url`: how a backend is named and found
 //! - `probe`: the race that a backend must survive to be opened
 
+mod address;
 mod backend;
+#[cfg(feature = "blobs")]
+mod blobs;
 mod blocking;
+mod copy;
+mod disk_cache;
+#[cfg(feature = "dynamodb")]
+mod dynamodb;
 mod error;
 mod fjall;
 pub mod frame;
 mod key;
 mod memory;
 mod page;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod probe;
+#[cfg(feature = "redis")]
+mod redis;
+mod settings;
+mod split;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod steady;
 mod token;
 mod url;
 
 pub use backend::{Capabilities, Objects, Refs, Storage};
+pub use copy::{Amount, Copied, Progress, copy, is_unfinished_copy};
+pub use disk_cache::DiskCache;
 pub use error::{Error, ErrorKind, Result};
 pub use key::{Domain, ObjectId, ObjectKey, RefKey};
 pub use memory::MemoryStorage;
 pub use probe::probe;
+pub use steady::steady;
 pub use token::{Expected, Listed, Ref, Swap, Token};
 pub use url::open;

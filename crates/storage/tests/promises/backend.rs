@@ -1,15 +1,27 @@
 //! A kind of store, and a fresh one of it for each trial.
 
 use std::any::Any;
+use std::sync::Arc;
 
 /// A kind of store.
+#[derive(Clone)]
 pub(crate) struct Backend {
     /// What its trials are called.
     pub(crate) name: &'static str,
     /// What it can do that not every backend can.
     pub(crate) abilities: &'static [Ability],
     /// Where a store is that nobody has used yet.
-    pub(crate) home: fn() -> Home,
+    pub(crate) home: Arc<dyn Fn() -> Home + Send + Sync>,
+}
+
+impl Backend {
+    pub(crate) fn new(
+        name: &'static str,
+        abilities: &'static [Ability],
+        home: impl Fn() -> Home + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, abilities, home: Arc::new(home) }
+    }
 }
 
 /// Something that some promises need and not every backend can do.
@@ -27,16 +39,4 @@ pub(crate) struct Home {
     pub(crate) url: String,
     /// Whatever must live as long as it.
     pub(crate) alive: Box<dyn Any + Send>,
-}
-
-impl Home {
-    pub(crate) fn memory() -> Self {
-        Self { url: "memory:".to_owned(), alive: Box::new(()) }
-    }
-
-    pub(crate) fn file() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let url = format!("file:{}/store", dir.path().to_str().unwrap());
-        Self { url, alive: Box::new(dir) }
-    }
 }

@@ -1,12 +1,13 @@
 //! The store under test, and short words for what the promises do with it.
 
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use sandkeep_storage::{
-    self as storage, Domain, Error, Expected, Listed, ObjectId, ObjectKey, RefKey, Storage, Swap,
-    Token, frame,
+    self as storage, DiskCache, Domain, Error, Expected, Listed, ObjectId, ObjectKey, RefKey,
+    Storage, Swap, Token, frame,
 };
 
 /// An open store.
@@ -30,7 +31,13 @@ impl Store {
     }
 
     pub(crate) async fn try_open(url: &str) -> Result<Self, Error> {
-        Ok(Self { storage: storage::open(url).await?, url: url.to_owned() })
+        let storage = match url.strip_prefix("cached:").and_then(|rest| rest.split_once(':')) {
+            Some((dir, url)) => {
+                DiskCache::over(storage::open(url).await?, Path::new(dir), 64 << 20).await?
+            }
+            None => storage::open(url).await?,
+        };
+        Ok(Self { storage, url: url.to_owned() })
     }
 
     /// Closes the store and opens it again.

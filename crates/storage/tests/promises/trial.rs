@@ -36,13 +36,14 @@ macro_rules! promises {
 pub(crate) use promises;
 
 /// The promises that a backend must keep, named `backend::subject::promise`.
-pub(crate) fn trials(backend: &'static Backend) -> Vec<Trial> {
+pub(crate) fn trials(backend: &Backend) -> Vec<Trial> {
     let mut trials = Vec::new();
     for (subject, promises) in SUBJECTS {
         for promise in *promises {
             if promise.needs.iter().all(|needed| backend.abilities.contains(needed)) {
                 let name = format!("{}::{subject}::{}", backend.name, promise.name);
-                trials.push(Trial::test(name, || run(promise, backend)));
+                let backend = backend.clone();
+                trials.push(Trial::test(name, move || run(promise, &backend)));
             }
         }
     }

@@ -1,0 +1,134 @@
+//! Buckets that cannot remove on a condition: how they are found out, and what they still promise.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use servers::{Kind, Server};
+
+use super::*;
+
+/// One for all tests, each of which has a prefix of its own.
+static SEAWEEDFS: LazyLock<Server> = LazyLock::new(|| Server::start(Kind::SeaweedFs));
+
+async fn bucket(server: &Server) -> Bucket {
+    let address = Address::of(&server.url("any")).await.unwrap();
+    let (place, _) = address.place_and_prefix().unwrap();
+    s3::connect(&place, &address.settings).await.unwrap()
+}
+
+/// A store that does not rely on what its bucket does with the condition of a removal.
+async fn heedless(server: &Server, prefix: &str) -> Blobs {
+    let (bucket, names) = (bucket(server).await, Names::under(prefix));
+    Blobs { bucket, names, removing: Removing::Heedless }
+}
+
+fn key(text: &str) -> RefKey {
+    RefKey::new(text).unwrap()
+}
+
+async fn create(blobs: &Blobs, text: &str) -> Token {
+    match blobs.swap(&key(text), &Expected::Absent, "x".into()).await.unwrap() {
+        Swap::Won(token) => token,
+        Swap::Lost(current) => panic!("lost to {current:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_bucket_that_removes_on_a_condition_is_known() {
+    let removing = Removing::of(&bucket(&SEAWEEDFS).await, &Names::under("known")).await.unwrap();
+    assert_eq!(removing, Removing::Exact);
+}
+
+#[tokio::test]
+async fn a_bucket_that_removes_whatever_is_there_is_found_out() {
+    let server = Server::start(Kind::S3rver);
+    let (bucket, names) = (bucket(&server).await, Names::under("found-out"));
+    assert_eq!(Removing::of(&bucket, &names).await.unwrap(), Removing::Heedless);
+    assert_eq!(list(&bucket, &names.objects(None), None, 10).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn without_conditional_removal_refs_still_go_by_their_tokens() {
+    let blobs = heedless(&SEAWEEDFS, "tokens").await;
+    assert!(!blobs.capabilities().exact_delete);
+    let stale = create(&blobs, "a").await;
+    let swap = blobs.swap(&key("a"), &Expected::Token(stale.clone()), "y".into()).await.unwrap();
+    let Swap::Won(token) = swap else { panic!("{swap:?}") };
+    assert!(!blobs.delete_ref(&key("a"), &stale).await.unwrap());
+    assert!(blobs.delete_ref(&key("a"), &token).await.unwrap());
+    assert!(!blobs.delete_ref(&key("a"), &token).await.unwrap());
+    assert_eq!(blobs.load(&key("a")).await.unwrap(), None);
+    let swap = blobs.swap(&key("a"), &Expected::Token(token), "z".into()).await.unwrap();
+    assert_eq!(swap, Swap::Lost(None));
+    let again = create(&blobs, "a").await;
+    assert_eq!(blobs.load(&key("a")).await.unwrap().unwrap().token, again);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_conditional_removal_one_of_many_makes_a_removed_ref_again() {
+    let blobs = Arc::new(heedless(&SEAWEEDFS, "again").await);
+    for round in 0..5 {
+        let token = create(&blobs, "a").await;
+        assert!(blobs.delete_ref(&key("a"), &token).await.unwrap());
+        let swaps = (0..16).map(|racer| {
+            let blobs = Arc::clone(&blobs);
+            tokio::spawn(async move {
+                blobs.swap(&key("a"), &Expected::Absent, format!("{racer}").into()).await
+            })
+        });
+        let swaps = futures::future::join_all(swaps.collect::<Vec<_>>()).await;
+        let won = |swap: Swap| if let Swap::Won(token) = swap { Some(token) } else { None };
+        let winners: Vec<_> =
+            swaps.into_iter().filter_map(|swap| won(swap.unwrap().unwrap())).collect();
+        assert_eq!(winners.len(), 1, "round {round}");
+        assert!(blobs.delete_ref(&key("a"), &winners[0]).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn refs_that_were_removed_make_no_page_short() {
+    let blobs = heedless(&SEAWEEDFS, "pages").await;
+    for number in 0..12 {
+        let name = format!("a/{number:02}");
+        let token = create(&blobs, &name).await;
+        if number != 3 && number != 11 {
+            assert!(blobs.delete_ref(&key(&name), &token).await.unwrap());
+        }
+    }
+    let page = blobs.list_refs("a/", None, 2).await.unwrap();
+    let keys: Vec<_> = page.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["a/03", "a/11"]);
+}
+
+#[tokio::test]
+async fn without_conditional_removal_an_object_stored_again_still_stays() {
+    let blobs = heedless(&SEAWEEDFS, "objects").await;
+    let key = ObjectKey { domain: Domain::random(), id: ObjectId([1; 32]) };
+    let stored = || vec![(key, frame::seal(b"x"))];
+    blobs.put_many(stored()).await.unwrap();
+    let stale = blobs.list(None, None, 1).await.unwrap().remove(0).token;
+    blobs.put_many(stored()).await.unwrap();
+    assert_eq!(blobs.delete_exact(&[(key, stale)]).await.unwrap(), 0);
+    let token = blobs.list(None, None, 1).await.unwrap().remove(0).token;
+    assert_eq!(blobs.delete_exact(&[(key, token)]).await.unwrap(), 1);
+    assert_eq!(blobs.get(&key).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_is_unavailable_and_not_told_of() {
+    let mut server = Server::start(Kind::SeaweedFs);
+    let blobs = heedless(&server, "away").await;
+    let token = create(&blobs, "a").await;
+    server.kill();
+    let patience = Duration::from_secs(20);
+    let failures = tokio::time::timeout(patience, async {
+        let loaded = blobs.load(&key("a")).await.unwrap_err();
+        let removed = blobs.bucket.remove_if("away/r/a", &token).await.unwrap_err();
+        let listed = blobs.list_refs("", None, 1).await.unwrap_err();
+        [loaded, removed, listed]
+    });
+    for err in failures.await.unwrap() {
+        assert_eq!(err.kind(), crate::ErrorKind::Unavailable, "{err:?}");
+        assert!(!format!("{err:?}").contains("Signature"), "{err:?}");
+    }
+}

@@ -1,0 +1,56 @@
+//! Every backend that is a server keeps every promise, on a real one that is started for it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a promise that is not kept is a panic, which is how a test fails"
+)]
+#![expect(clippy::print_stdout, reason = "the killed process tells, and the crashes say figures")]
+
+mod promises;
+
+use std::env;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use libtest_mimic::{Arguments, Trial};
+use promises::{Ability, Backend, Home, mortal, trials};
+use servers::{Kind, Server, together};
+
+/// The servers for which there is a driver in this build.
+const SERVERS: &[(&str, Kind)] = &[
+    #[cfg(feature = "postgres")]
+    ("postgres", Kind::Postgres),
+    #[cfg(feature = "redis")]
+    ("redis", Kind::Redis),
+    #[cfg(feature = "blobs")]
+    ("s3", Kind::SeaweedFs),
+    #[cfg(feature = "blobs")]
+    ("az", Kind::Azurite),
+    #[cfg(feature = "dynamodb")]
+    ("dynamodb", Kind::Ministack),
+];
+
+fn main() {
+    // The crash test starts this program again, as the process that is killed.
+    if let [_, mode, url] = &env::args().collect::<Vec<_>>()[..]
+        && mode == mortal::MODE
+    {
+        return mortal::live(url);
+    }
+    let arguments = Arguments::from_args();
+    let servers = SERVERS.iter().map(|&(name, kind)| {
+        Trial::test(format!("{name}_keeps_every_promise"), move || together(all_of(name, kind)))
+    });
+    libtest_mimic::run(&arguments, servers.collect()).exit();
+}
+
+/// Every promise, each on a store of its own of one server.
+fn all_of(name: &'static str, kind: Kind) -> Vec<Trial> {
+    let (server, stores) = (Server::start(kind), AtomicU32::new(0));
+    let home = move || {
+        let number = stores.fetch_add(1, Ordering::Relaxed);
+        Home { url: server.url(&format!("trial-{number}")), alive: Box::new(()) }
+    };
+    trials(&Backend::new(name, &[Ability::Lasts], home))
+}
