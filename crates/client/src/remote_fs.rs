@@ -5,13 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use engine::{
     ArchiveLimits, ByteStream, Content, Create, Depth, DotDot, Entry, EntryKind, EntryStream,
-    Error, ErrorKind, FileSystem, If, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents,
-    Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, WriteMode, WriteOptions,
-    Written,
+    Error, ErrorKind, FileSystem, If, Leader, Links, MetadataChange, OpenFile, OpenOptions, Page,
+    Parents, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, WriteMode,
+    WriteOptions, Written,
 };
 use futures::StreamExt as _;
 use http::Method;
-use http::header::{CONTENT_RANGE, CONTENT_TYPE, RANGE};
+use http::header::{CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, RANGE};
 use reqwest::RequestBuilder;
 
 use crate::handle::{Purpose, RemoteFile};
@@ -176,6 +176,15 @@ impl FileSystem for Remote {
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {
+        None
+    }
+
+    async fn refresh(&self) -> Result<()> {
+        let root = self.about(Method::GET, "/v1/fs/stat", &SandboxPath::root());
+        self.send(root.header(CACHE_CONTROL, "no-cache")).await.map(drop)
+    }
+
+    fn leader(&self) -> Option<Leader> {
         None
     }
 }

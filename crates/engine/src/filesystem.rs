@@ -10,7 +10,7 @@ use futures::stream::BoxStream;
 
 use crate::archive::{ArchiveLimits, Unpacked};
 use crate::{
-    Entry, Error, ErrorKind, Result, SandboxPath, Snapshots, Step, UnixTime, Usage, Version,
+    Entry, Error, ErrorKind, Leader, Result, SandboxPath, Snapshots, Step, UnixTime, Usage, Version,
 };
 
 /// A body on its way in or out. An error ends it.
@@ -90,6 +90,14 @@ pub trait FileSystem: fmt::Debug + Send + Sync + 'static {
 
     /// The snapshots of the tree, if it has any.
     fn snapshots(&self) -> Option<&dyn Snapshots>;
+
+    /// Looks whether others changed the tree, so that everything that they did until now is seen.
+    /// Without it, a tree that others change elsewhere may be shown as it was a moment ago.
+    async fn refresh(&self) -> Result<()>;
+
+    /// Who asks that changes of the tree be made through him, if anybody does. They may be made
+    /// here all the same.
+    fn leader(&self) -> Option<Leader>;
 }
 
 /// An open file. Writes are durable after [`OpenFile::sync`].

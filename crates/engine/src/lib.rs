@@ -49,5 +49,7 @@ pub use snapshot::{
     Snapshots,
 };
 pub use text::{Encoding, Misfit};
-pub use virtual_fs::{CollectOptions, Collected, Problem, Store, Verified, VirtualFs};
+pub use virtual_fs::{
+    CollectOptions, Collected, DiskCache, Leader, Problem, Store, StoreOptions, Verified, VirtualFs,
+};
 pub use workspace::{Role, Workspace};

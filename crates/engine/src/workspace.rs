@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::archive::{ArchiveLimits, Unpacked};
 use crate::{
-    ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, If, Links, MetadataChange,
-    OpenFile, OpenOptions, Page, Parents, Result, Sandbox, SandboxPath, Span, Step, Target, Usage,
-    WriteOptions, Written,
+    ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, If, Leader, Links,
+    MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, Sandbox, SandboxPath, Span, Step,
+    Target, Usage, WriteOptions, Written,
 };
 
 /// What a caller may do. Each role may do what the ones before it may.
@@ -159,6 +159,17 @@ impl Workspace {
     pub async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
         let work = self.sandbox.files.batch(steps);
         self.run(Role::Developer, "batch", &SandboxPath::root(), work).await
+    }
+
+    /// Looks whether others changed the tree.
+    pub async fn refresh(&self) -> Result<()> {
+        let root = SandboxPath::root();
+        self.run(Role::Viewer, "refresh", &root, self.sandbox.files.refresh()).await
+    }
+
+    /// Who asks that changes of the tree be made through him.
+    pub fn leader(&self) -> Option<Leader> {
+        self.sandbox.files.leader()
     }
 
     async fn run<T>(

@@ -67,7 +67,8 @@ impl EntryStore {
         prefix: &str,
         token: &CancellationToken,
     ) -> Result<PathStream> {
-        let found = unless(token, beginning_with(self.pinned(), prefix)).await?;
+        let tree = unless(token, self.pinned()).await?;
+        let found = unless(token, beginning_with(tree, prefix)).await?;
         Ok(stream_unless(token, found.map_ok(|entry| entry.path)))
     }
 
@@ -107,7 +108,7 @@ impl EntryStore {
     /// # Ok(()) }
     /// ```
     pub async fn entries(&self, token: &CancellationToken) -> Result<StoredEntryStream> {
-        let tree = self.pinned();
+        let tree = unless(token, self.pinned()).await?;
         let root = tree.stat(&SandboxPath::root(), Links::Keep).await?;
         let found = unless(token, beneath(Arc::clone(&tree), root)).await?;
         let loaded = found.and_then(move |entry| {

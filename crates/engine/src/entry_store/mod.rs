@@ -83,7 +83,7 @@ impl EntryStore {
     /// ```
     pub async fn get(&self, path: &str, token: &CancellationToken) -> Result<Option<StoredEntry>> {
         let path = SandboxPath::clamped(path)?;
-        let tree = self.pinned();
+        let tree = unless(token, self.pinned()).await?;
         let work = async {
             match tree.stat(&path, Links::Keep).await {
                 Err(err) if is_absence(err.kind()) => Ok(None),
@@ -195,7 +195,7 @@ impl EntryStore {
     /// ```
     pub async fn clear(&self, token: &CancellationToken) -> Result<()> {
         let trunk = self.tree.trunk();
-        let old = &trunk.state().root;
+        let old = &trunk.fresh_state().await?.root;
         // No state had this stamp: the time is the last commit's, the salt is nobody's.
         let stamp = Stamp { time: old.clock, salt: rand::random() };
         let body = Body::Directory(Box::default());
@@ -205,7 +205,7 @@ impl EntryStore {
     }
 
     /// The tree as it is at this moment, for as long as anybody reads it.
-    fn pinned(&self) -> Arc<VirtualFs> {
-        Arc::new(self.tree.at(self.tree.trunk().state()))
+    async fn pinned(&self) -> Result<Arc<VirtualFs>> {
+        Ok(Arc::new(self.tree.at(self.tree.trunk().fresh_state().await?)))
     }
 }

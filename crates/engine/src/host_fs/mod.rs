@@ -25,9 +25,10 @@ pub(crate) use self::meaning::{Meaning, host_path, host_time, is_gone, is_settle
 use crate::archive::{self, ArchiveLimits, Unpacked};
 use crate::snapshot::HostSnapshots;
 use crate::{
-    ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
-    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxId, SandboxPath,
-    Snapshots, Span, Step, Store, Target, Usage, WriteMode, WriteOptions, Written, blocking,
+    ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
+    Limits, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxId,
+    SandboxPath, Snapshots, Span, Step, Store, Target, Usage, WriteMode, WriteOptions, Written,
+    blocking,
 };
 
 /// A tree in a real directory. Cheap to clone.
@@ -252,6 +253,15 @@ impl FileSystem for HostFs {
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {
         self.snapshots.as_deref().map(|snapshots| snapshots as &dyn Snapshots)
+    }
+
+    /// Whoever changes a directory of this machine is seen at once.
+    async fn refresh(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn leader(&self) -> Option<Leader> {
+        None
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) async fn keep(trunk: &Arc<Trunk>, root: &Root, new: NewSnapshot) -> R
     let created = now();
     let NewSnapshot { id, message, labels } = new;
     let id = id.unwrap_or_else(|| SnapshotId::new(created));
-    let root = Root { created, writers: Vec::new(), ..root.clone() };
+    let root = Root { created, writers: Vec::new(), lease: None, ..root.clone() };
     let record = Record { root, message, labels };
     record.check()?;
     let snapshot = record.snapshot(id.clone());
@@ -100,6 +100,6 @@ pub(crate) async fn fork(
     limits.check((0, 0), (usage.bytes, usage.nodes()))?;
     limits.check_file_size(root.sum().largest, LARGEST_FILE)?;
     let (sequence, writers, created) = (0, Vec::new(), now());
-    let root = Root { sequence, writers, created, limits, ..root };
+    let root = Root { sequence, writers, created, limits, lease: None, ..root };
     trunk.shelf.create(to, root).await.map(drop)
 }

@@ -257,8 +257,12 @@ impl File {
 /// The bytes of all these extents, which are few.
 fn gathered(extents: &[Extent], source: &dyn Source) -> Result<Bytes, Need> {
     let mut all = BytesMut::with_capacity(extents.iter().map(|extent| extent.len as usize).sum());
-    for extent in extents {
-        match extent.bytes(source)? {
+    for (index, extent) in extents.iter().enumerate() {
+        let bytes = extent.bytes(source).inspect_err(|_| {
+            let rest = extents.iter().skip(index + 1);
+            source.foresee(&mut rest.filter_map(|extent| source.chunk(&extent.piece).err()));
+        });
+        match bytes? {
             // A lone piece needs no copy, unless it would keep a larger one alive.
             Some(bytes) if extents.len() == 1 && is_whole(extent) => return Ok(bytes),
             Some(bytes) => all.extend_from_slice(&bytes),

@@ -4,6 +4,7 @@
 //! a snapshot of anything costs the same. Pages that a store keeps are named by a hash of their
 //! content; work that meets one that is not at hand stops with a [`Need`] and starts over.
 
+mod ahead;
 mod branch;
 mod codec;
 mod cursor;
@@ -26,6 +27,7 @@ mod sum;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use branch::Branch;
 pub(crate) use codec::{
     Damaged, decode_extents, decode_node, decode_page, encode_node, is_target, put_check,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::page::Page;
+use super::page::{Link, Page};
 use super::source::{Need, Source};
 use super::{Directory, Item};
 
@@ -16,7 +16,7 @@ pub(crate) enum Pair {
 }
 
 /// A place between two names in each of two directories.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pairs {
     old: Side,
     new: Side,
@@ -27,6 +27,11 @@ impl Pairs {
         let is_same = matches!((&old.top, &new.top), (Some(old), Some(new)) if old.is_same(new));
         let [old, new] = if is_same { Default::default() } else { [old.clone(), new.clone()] };
         Self { old: Side::of(old), new: Side::of(new) }
+    }
+
+    /// The rest of one directory, beside an empty one.
+    pub(super) fn rest(way: &[(Arc<Page>, usize)]) -> Self {
+        Self { old: Side::default(), new: Side { dir: None, way: way.to_vec() } }
     }
 
     /// The next pair. When something is needed first, what was passed stays passed.
@@ -69,6 +74,11 @@ impl Pairs {
         }
     }
 
+    /// Goes past a page that is needed next and not at hand; gives how far above the names it is.
+    pub(super) fn pass_missing(&mut self, need: &Need) -> Option<u8> {
+        self.old.pass_missing(need).or_else(|| self.new.pass_missing(need))
+    }
+
     /// Whether both are before the same page, or the same item.
     fn same_page(&self) -> bool {
         match (self.old.place(), self.new.place()) {
@@ -87,7 +97,7 @@ impl Pairs {
 }
 
 /// A place in one directory: the pages on the way down, each with where to go on in it.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 struct Side {
     dir: Option<Directory>,
     way: Vec<(Arc<Page>, usize)>,
@@ -138,6 +148,18 @@ impl Side {
         if let Some((_, at)) = self.way.last_mut() {
             *at += 1;
         }
+    }
+
+    fn pass_missing(&mut self, need: &Need) -> Option<u8> {
+        let is_it = |link: &Link<Page>| matches!((link, need), (Link::Stored(id), Need::Page(needed)) if id == needed);
+        if self.dir.take_if(|dir| dir.top.as_ref().is_some_and(is_it)).is_some() {
+            return Some(0);
+        }
+        let (Page::Inner { level, children }, at) = self.place()? else { return None };
+        let above = level.saturating_sub(1);
+        children.get(at).filter(|child| is_it(&child.link))?;
+        self.pass();
+        Some(above)
     }
 
     /// The next item; none if it went a page down instead.

@@ -19,11 +19,23 @@ pub(crate) enum Need {
     Chunk(ObjectId),
 }
 
+impl Need {
+    pub(crate) fn id(&self) -> ObjectId {
+        match self {
+            Self::Page(id) | Self::Extents(id) | Self::Chunk(id) => *id,
+        }
+    }
+}
+
 /// Gives what a store has, if it is at hand.
 pub(crate) trait Source: Send + Sync {
     fn stored_page(&self, id: &ObjectId) -> Result<Arc<Page>, Need>;
     fn stored_extents(&self, id: &ObjectId) -> Result<Arc<ExtentPage>, Need>;
     fn stored_chunk(&self, id: &ObjectId) -> Result<Bytes, Need>;
+
+    /// Hears, from work that stops, what it is about to need besides, the nearest first. Who has to
+    /// fetch something anyway takes as much of it along as is sensible.
+    fn foresee(&self, _following: &mut dyn Iterator<Item = Need>) {}
 }
 
 impl dyn Source + '_ {

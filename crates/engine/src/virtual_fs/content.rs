@@ -20,6 +20,9 @@ use super::trunk::{State, Trunk};
 const ZEROS: Bytes = Bytes::from_static(&[0; 64 << 10]);
 /// How many chunks are fetched ahead.
 const AHEAD: usize = 2;
+/// How many from a store that others share, which is far away: else whoever reads would do nothing
+/// but wait. A chunk has 256 KiB at most, so that a reader holds 4 MiB at most.
+const AHEAD_AFAR: usize = 16;
 
 impl VirtualFs {
     pub(super) async fn read_span(&self, path: &SandboxPath, span: &Span) -> Result<Content> {
@@ -27,7 +30,7 @@ impl VirtualFs {
         if let Some(seen) = seen {
             return seen;
         }
-        let state = self.state();
+        let state = self.state().await?;
         let (entry, range, file) = self
             .trunk
             .read(&state, |root, source| {
@@ -63,12 +66,13 @@ fn body(trunk: Arc<Trunk>, state: Arc<State>, file: File, range: Range<u64>) -> 
     if let Some(part) = file.at_hand(&range) {
         return stream::iter((!part.is_empty()).then_some(Ok(part))).boxed();
     }
+    let is_afar = trunk.shelf.cache.storage().capabilities().shared;
     let extents = extents(Arc::clone(&trunk), Arc::clone(&state), file, range);
     let pieces = extents.map(move |extent| {
         let (trunk, state) = (Arc::clone(&trunk), Arc::clone(&state));
         async move { bytes(&trunk, &state, &extent?).await }
     });
-    pieces.buffered(AHEAD).boxed()
+    pieces.buffered(if is_afar { AHEAD_AFAR } else { AHEAD }).boxed()
 }
 
 /// The extents of a part of a file, one after the other; a hole in pieces that are not long.

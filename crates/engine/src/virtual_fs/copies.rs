@@ -29,7 +29,7 @@ impl Trunk {
     /// A state, to be read for as long as it is held.
     pub(crate) async fn state_at(&self, point: &Point) -> Result<Arc<State>> {
         match point {
-            Point::Live => Ok(self.state()),
+            Point::Live => self.fresh_state().await,
             Point::Snapshot(id) => self.snapshots().state(id).await,
         }
     }

@@ -263,7 +263,7 @@ impl VirtualFs {
             }
         }
         let place = loop {
-            let state = self.state();
+            let state = self.state().await?;
             let (found, node) = self.find_file(&state, path).await?;
             if self.frozen.is_some() {
                 break self.trunk.hold_orphan(node);
@@ -296,6 +296,7 @@ impl VirtualFs {
 impl VirtualFile {
     /// The state in which the file can be read, and what it is there.
     async fn node(&self) -> Result<(Arc<State>, Node)> {
+        self.trunk.fresh_state().await?;
         let (path, state) = match self.trunk.look(&self.place) {
             (At::Path(path), state) => (path, state),
             (At::Nowhere(orphan), state) => {

@@ -17,13 +17,14 @@ use super::change::not_found;
 use super::entry::entry;
 use super::trunk::{State, Trunk};
 
-/// How many entries are made at a time when something must be fetched for them.
-const AT_ONCE: usize = 256;
+/// How many entries are made at a time when something must be fetched for them: about as many as
+/// the pages hold that are fetched at once, so that all of them are used while they are at hand.
+const AT_ONCE: usize = 1024;
 
 impl VirtualFs {
     pub(super) async fn list_dir(&self, path: &SandboxPath, page: Page) -> Result<EntryStream> {
         self.trunk.check_there()?;
-        let state = self.state();
+        let state = self.state().await?;
         let after = page.after.as_deref();
         let cursor = match glance(&state.root.tree, path).and_then(Node::directory) {
             Some(dir) => Cursor::after(dir, after),
@@ -114,16 +115,20 @@ impl Listing {
         Some(item.map(|item| entry(self.paths.named(&item.name), &item.node)))
     }
 
-    /// The next few entries; none at the end.
+    /// The next few entries; none at the end. It waits for the first of them only: what must be
+    /// fetched for others can be fetched when they are asked for.
     async fn fetch(mut self) -> (Self, Result<Vec<Entry>>) {
         let most = self.left.min(AT_ONCE);
         let mut entries = Vec::with_capacity(most.min(64));
+        self.cursor.will_take(self.left);
         let (cursor, paths) = (&mut self.cursor, &mut self.paths);
         let work = self.trunk.read(&self.state, |_, source| {
-            while entries.len() < most
-                && let Some(item) = cursor.look(source)?
-            {
-                entries.push(entry(paths.named(&item.name), &item.node));
+            while entries.len() < most {
+                match cursor.look(source) {
+                    Ok(Some(item)) => entries.push(entry(paths.named(&item.name), &item.node)),
+                    Err(need) if entries.is_empty() => return Err(need.into()),
+                    Ok(None) | Err(_) => break,
+                }
             }
             Ok(())
         });

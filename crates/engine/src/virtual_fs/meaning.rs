@@ -19,3 +19,10 @@ pub(crate) fn meaning(err: storage::Error) -> Error {
     let message = err.to_string();
     Error::new(kind, message).because(err)
 }
+
+impl Error {
+    /// The error of somebody who uses a storage itself, in the engine's words.
+    pub fn of_storage(err: storage::Error) -> Self {
+        meaning(err)
+    }
+}

@@ -6,12 +6,15 @@ mod content;
 mod copies;
 mod current;
 mod entry;
+mod fresh;
 mod gc;
 mod handles;
+mod lease;
 mod list;
 mod meaning;
 mod merge;
 mod objects;
+mod options;
 mod pins;
 mod queue;
 mod root;
@@ -31,8 +34,10 @@ pub(crate) use self::change::Change;
 use self::change::not_found;
 pub(crate) use self::entry::entry;
 pub use self::gc::{CollectOptions, Collected};
+pub use self::lease::Leader;
 pub(crate) use self::meaning::meaning;
 pub(crate) use self::objects::{Family, damaged};
+pub use self::options::{DiskCache, StoreOptions};
 pub(crate) use self::pins::Hold;
 pub(crate) use self::root::Root;
 #[cfg(test)]
@@ -76,9 +81,12 @@ impl VirtualFs {
         &self.trunk
     }
 
-    /// The state to read.
-    fn state(&self) -> Arc<State> {
-        self.frozen.as_ref().map_or_else(|| self.trunk.state(), Arc::clone)
+    /// The state to read, no older than the store lets it be.
+    async fn state(&self) -> Result<Arc<State>> {
+        match &self.frozen {
+            Some(state) => Ok(Arc::clone(state)),
+            None => self.trunk.fresh_state().await,
+        }
     }
 
     /// What a look at a node tells, if a look is enough to find it.
@@ -86,6 +94,7 @@ impl VirtualFs {
         self.trunk.check_there().ok()?;
         match &self.frozen {
             Some(state) => glance(&state.root.tree, path).and_then(tell),
+            None if !self.trunk.is_fresh() => None,
             None => glance(&self.trunk.state.look().root.tree, path).and_then(tell),
         }
     }
@@ -100,12 +109,12 @@ impl VirtualFs {
 
     /// What the tree may hold.
     pub fn limits(&self) -> Limits {
-        self.state().root.limits
+        self.frozen.as_ref().map_or_else(|| self.trunk.state(), Arc::clone).root.limits
     }
 
     /// Says what the tree may hold from now on. What it holds already stays.
     pub async fn set_limits(&self, limits: Limits) -> Result<()> {
-        if self.trunk.state().root.limits == limits {
+        if self.state().await?.root.limits == limits {
             return Ok(());
         }
         self.writable()?.change(Change::SetLimits(limits)).await.map(drop)
@@ -121,7 +130,7 @@ impl FileSystem for VirtualFs {
         if let Some(entry) = seen {
             return Ok(entry);
         }
-        let state = self.state();
+        let state = self.state().await?;
         let found = self.trunk.read(&state, |root, source| {
             let Way { end, .. } = resolve(&root.tree, path, links, source)?;
             match end {
@@ -170,7 +179,7 @@ impl FileSystem for VirtualFs {
     }
 
     async fn read_link(&self, link: &SandboxPath) -> Result<String> {
-        let state = self.state();
+        let state = self.state().await?;
         let found = self.trunk.read(&state, |root, source| {
             let way = resolve(&root.tree, link, Links::Keep, source)?;
             match (&way.end, way.item().map(|item| &item.node.body)) {
@@ -206,7 +215,7 @@ impl FileSystem for VirtualFs {
     }
 
     async fn usage(&self) -> Result<Usage> {
-        Ok(self.state().root.usage())
+        Ok(self.state().await?.root.usage())
     }
 
     async fn unpack(
@@ -226,7 +235,7 @@ impl FileSystem for VirtualFs {
     }
 
     async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
-        archive::pack(Arc::new(self.at(self.state())), path, limits).await
+        archive::pack(Arc::new(self.at(self.state().await?)), path, limits).await
     }
 
     async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
@@ -237,5 +246,13 @@ impl FileSystem for VirtualFs {
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {
         self.frozen.is_none().then_some(self)
+    }
+
+    async fn refresh(&self) -> Result<()> {
+        if self.frozen.is_some() { Ok(()) } else { self.trunk.refresh().await }
+    }
+
+    fn leader(&self) -> Option<Leader> {
+        if self.frozen.is_some() { None } else { self.trunk.leader() }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -165,8 +165,9 @@ impl Trunk {
     async fn commit_batches(&self, batches: &[Batch], number: u64) -> Result<Outcomes> {
         let mut view = self.shelf.cache.view();
         let _work = self.shelf.begin();
+        let _turn = self.fresh.turn().await;
         for attempt in 0..TRIES {
-            let old = self.state();
+            let (old, began) = (self.state(), Instant::now());
             let (mut root, outcomes) = self.apply_batches(&old.root, batches, &mut view).await?;
             if outcomes.iter().all(Result::is_err) {
                 if !self.is_overtaken(&old).await? {
@@ -176,6 +177,7 @@ impl Trunk {
                 continue;
             }
             root.note(self.shelf.writer, number);
+            root.lease = self.next_lease(old.root.lease.as_ref());
             let mut objects = Objects::default();
             root.tree = flushed(&root, &mut objects)?;
             match self.store(&old, root, number, objects).await? {
@@ -187,6 +189,7 @@ impl Trunk {
                         applied.push(Applied::by_others(before, after));
                     }
                     self.publish_fetching(self.shelf.hold(new), &applied, &mut view).await;
+                    self.fresh.note(began);
                     return Ok(outcomes);
                 }
                 None => self.catch_up(&old, &mut view, attempt).await?,
@@ -294,7 +297,7 @@ impl Trunk {
             let spread = rand::random_range(1..=u64::from(attempt));
             tokio::time::sleep(Duration::from_millis(spread)).await;
         }
-        let entered = self.shelf.pins.enter().await;
+        let (began, entered) = (Instant::now(), self.shelf.pins.enter().await);
         let now = self.shelf.cache.storage().load(&self.ref_key()?).await.map_err(meaning)?;
         let root = self.stored_root(now.as_ref())?;
         let applied = [Applied::by_others(old.root.tree.clone(), root.tree.clone())];
@@ -302,11 +305,17 @@ impl Trunk {
         let new = self.shelf.pins.hold_seen(state, &entered);
         drop(entered);
         self.publish_fetching(new, &applied, view).await;
+        self.fresh.note(began);
         Ok(())
     }
 
     /// Makes a state the current one; fetches what it takes to follow open files.
-    async fn publish_fetching(&self, new: Arc<State>, applied: &[Applied], view: &mut View<'_>) {
+    pub(super) async fn publish_fetching(
+        &self,
+        new: Arc<State>,
+        applied: &[Applied],
+        view: &mut View<'_>,
+    ) {
         while let Err(need) = self.publish(&new, applied, &*view) {
             if let Err(err) = view.fetch(&new.root.family, need).await {
                 tracing::error!(error = &err as &dyn std::error::Error, "open files are lost");

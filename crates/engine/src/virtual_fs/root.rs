@@ -8,6 +8,7 @@ use crate::tree::{
 };
 use crate::{Limits, UnixTime, Usage};
 
+use super::lease::Lease;
 use super::objects::{Family, Secret};
 
 const FORMAT: u8 = 1;
@@ -27,6 +28,8 @@ pub(crate) struct Root {
     /// The last commit of each recent writer, the latest last. It tells a writer whose answer got
     /// lost whether its commit happened.
     pub(crate) writers: Vec<(u128, u64)>,
+    /// Who asks that all changes be made through him.
+    pub(crate) lease: Option<Lease>,
     /// The root directory.
     pub(crate) tree: Node,
 }
@@ -37,8 +40,8 @@ impl Root {
         let body = Body::Directory(Box::default());
         let stamp = Stamp::default();
         let tree = Node { mode: 0o755, created: now, modified: now, stamp, body };
-        let writers = Vec::new();
-        Self { family, sequence: 0, clock: 0, created: now, limits, writers, tree }
+        let (writers, lease) = (Vec::new(), None);
+        Self { family, sequence: 0, clock: 0, created: now, limits, writers, lease, tree }
     }
 
     /// What the tree adds up to, its root not counted.
@@ -80,8 +83,9 @@ impl Root {
             out.put_u128_le(*writer);
             out.put_u64_le(*commit);
         }
-        // Room for what comes later.
-        out.put_u32_le(0);
+        let extension = self.lease.as_ref().map(Lease::encode).unwrap_or_default();
+        out.put_u32_le(u32::try_from(extension.len()).unwrap_or(u32::MAX));
+        out.extend_from_slice(&extension);
         encode_node(&mut out, &self.tree)?;
         put_check(&mut out);
         Ok(out)
@@ -101,15 +105,16 @@ impl Root {
         let writers = (0..count)
             .map(|_| Ok((u128::from_le_bytes(input.array()?), input.fixed_u64()?)))
             .collect::<Result<_, Damaged>>()?;
-        if u32::from_le_bytes(input.array()?) != 0 {
-            return Err(LATER);
-        }
+        let lease = match u32::from_le_bytes(input.array()?) {
+            0 => None,
+            length => Some(Lease::decode(&mut input, length)?),
+        };
         let tree = decode_node(&mut input)?;
         input.ends()?;
         if tree.directory().is_none() {
             return Err(Damaged("its root is no directory"));
         }
-        Ok(Self { family, sequence, clock, created, limits, writers, tree })
+        Ok(Self { family, sequence, clock, created, limits, writers, lease, tree })
     }
 }
 
@@ -122,8 +127,6 @@ fn limit(input: &mut Input) -> Result<Option<u64>, Damaged> {
         _ => Err(Damaged("a limit cannot be")),
     }
 }
-
-const LATER: Damaged = Damaged("it was written by a later version");
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -165,7 +168,8 @@ pub(super) mod tests {
         let stamp = Stamp { time: 42, salt: 0x0a0b_0c0d };
         let tree = Node { mode: 0o755, created: at(1, 2), modified: at(3, 4), stamp, body };
         let writers = vec![(u128::from_le_bytes([0xcc; 16]), 5)];
-        Root { family, sequence: 7, clock: 42, created: at(1, 2), limits, writers, tree }
+        let created = at(1, 2);
+        Root { family, sequence: 7, clock: 42, created, limits, writers, lease: None, tree }
     }
 
     #[test]
@@ -174,6 +178,24 @@ pub(super) mod tests {
         let read = Root::decode(&bytes(GOLDEN)).unwrap();
         assert_eq!(format!("{read:?}"), format!("{:?}", golden()));
         assert_eq!(read.family.secret, Secret([0x55; 32]));
+    }
+
+    #[test]
+    fn a_lease_lies_where_a_root_has_room() {
+        let lease = Lease { owner: 1, until: 2, address: "http://a:1".into() };
+        let root = Root { lease: Some(lease), ..golden() };
+        let encoded = root.encode().unwrap();
+        let golden = bytes(GOLDEN);
+        // Behind it comes the node of the root, and the check.
+        let at = golden.len() - 16 - 62 - 4;
+        let expected = bytes(
+            "24 00 00 00  01  01 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+             02 00 00 00 00 00 00 00  0a 68 74 74 70 3a 2f 2f 61 3a 31",
+        );
+        assert_eq!(encoded[..at], golden[..at]);
+        assert_eq!(encoded[at..at + expected.len()], expected);
+        let read = Root::decode(&encoded.into()).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{root:?}"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -13,8 +13,10 @@ use storage::{Expected, Ref, RefKey, Storage, Swap};
 use crate::{Error, ErrorKind, Limits, Result, SandboxId, UnixTime};
 
 use super::VirtualFs;
+use super::lease;
 use super::meaning::meaning;
 use super::objects::{Family, ObjectCache, damaged};
+use super::options::{DiskCache, StoreOptions};
 use super::pins::{Hold, Pins};
 use super::root::Root;
 use super::trunk::{State, Trunk};
@@ -39,6 +41,10 @@ pub(crate) struct Shelf {
     pub(super) commits: AtomicU64,
     pub(super) open: Mutex<HashMap<SandboxId, Weak<Trunk>>>,
     pub(super) pins: Arc<Pins>,
+    /// How old the state of a tree may be that is shown, where others change it too.
+    pub(super) staleness: Option<Duration>,
+    /// How other servers reach us.
+    pub(super) address: Option<Arc<str>>,
     /// Trees know their shelf, so it must not hold them.
     pub(super) resident: Weak<Resident>,
     /// The one family of trees in memory, so that all of them can share pages.
@@ -51,10 +57,29 @@ pub(super) fn open_trunk(open: &Weak<Trunk>) -> Option<Arc<Trunk>> {
 }
 
 impl Store {
-    /// Opens the store at `url`: `memory:` or `file:DIR`.
+    /// Opens the store at `url`; [`storage::open`] says which there are.
     pub async fn open(url: &str) -> Result<Self> {
+        Self::open_with(url, StoreOptions::default()).await
+    }
+
+    /// Opens a store to be used in a certain way.
+    pub async fn open_with(url: &str, options: StoreOptions) -> Result<Self> {
+        if options.address.as_deref().is_some_and(|address| !lease::fits(address)) {
+            let message = "the address for other servers is empty, or longer than 255 bytes";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let storage = storage::open(url).await.map_err(meaning)?;
-        Ok(Self::over(storage))
+        if storage::is_unfinished_copy(&*storage).await.map_err(meaning)? {
+            let message = "the store is the target of a copy that did not finish";
+            return Err(Error::new(ErrorKind::Unavailable, message));
+        }
+        let storage = match &options.disk_cache {
+            Some(DiskCache { dir, limit }) if storage.capabilities().shared => {
+                storage::DiskCache::over(storage, dir, *limit).await.map_err(meaning)?
+            }
+            Some(_) | None => storage,
+        };
+        Ok(Self::over_with(storage, options))
     }
 
     /// A store whose trees are in memory and end with it.
@@ -64,21 +89,35 @@ impl Store {
 
     /// A store over a storage that was opened.
     pub fn over(storage: Arc<dyn Storage>) -> Self {
+        Self::over_with(storage, StoreOptions::default())
+    }
+
+    /// The same, to be used in a certain way. A cache on disk is for the caller to put in front.
+    pub fn over_with(storage: Arc<dyn Storage>, options: StoreOptions) -> Self {
         let family = (!storage.capabilities().durable).then(Family::random);
-        Self::with(storage, family)
+        Self::with(storage, family, options)
     }
 
     /// A store that turns every change into objects, even of a storage in memory.
     pub fn flushing(storage: Arc<dyn Storage>) -> Self {
-        Self::with(storage, None)
+        Self::with(storage, None, StoreOptions::default())
     }
 
-    fn with(storage: Arc<dyn Storage>, family: Option<Family>) -> Self {
-        let (cache, writer, trees) = (ObjectCache::new(storage), rand::random(), Arc::default());
-        let (commits, open, pins) = (AtomicU64::default(), Mutex::default(), Arc::default());
-        let resident = Arc::downgrade(&trees);
-        let shelf = Arc::new(Shelf { cache, writer, commits, open, pins, resident, family });
-        Self { shelf, resident: trees }
+    fn with(storage: Arc<dyn Storage>, family: Option<Family>, options: StoreOptions) -> Self {
+        let resident = Arc::default();
+        let shared = storage.capabilities().shared;
+        let shelf = Arc::new(Shelf {
+            cache: ObjectCache::new(storage, options.memory),
+            writer: rand::random(),
+            commits: AtomicU64::default(),
+            open: Mutex::default(),
+            pins: Arc::default(),
+            staleness: shared.then_some(options.staleness),
+            address: options.address.filter(|_| shared).map(Arc::from),
+            resident: Arc::downgrade(&resident),
+            family,
+        });
+        Self { shelf, resident }
     }
 
     /// A new, empty sandbox. One that exists is left as it is.

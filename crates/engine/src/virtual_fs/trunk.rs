@@ -15,6 +15,7 @@ use crate::{Error, ErrorKind, Result, SandboxId, UnixTime};
 
 use super::change::{Applied, Change, apply, check_limits, create_in_place, on};
 use super::current::Current;
+use super::fresh::Freshness;
 use super::handles::Handles;
 use super::objects::damaged;
 use super::pins::Hold;
@@ -34,6 +35,9 @@ pub(crate) struct Trunk {
     removed: AtomicBool,
     pub(super) handles: Handles,
     pub(super) queue: Queue,
+    pub(super) fresh: Freshness,
+    /// Another server that asked for our changes and could not be reached.
+    pub(super) distrusted: Mutex<Option<u128>>,
     /// Tells our stamps from those of others who opened the same tree.
     salt: u32,
     /// Held while a tree in memory changes.
@@ -60,6 +64,8 @@ impl Trunk {
             removed: AtomicBool::new(false),
             handles: Handles::default(),
             queue: Queue::default(),
+            fresh: Freshness::now(),
+            distrusted: Mutex::default(),
             salt: rand::random(),
             turn: Mutex::new(()),
             kept: Mutex::default(),
@@ -199,8 +205,9 @@ impl Trunk {
         check_limits(&limits, &old.sum(), &draft.sum())?;
         let Draft { root: tree, stamp, .. } = draft;
         let sequence = old.sequence + 1;
-        let writers = old.writers.clone();
-        Ok((Root { family, sequence, clock: stamp.time, created, limits, writers, tree }, applied))
+        let (clock, writers, lease) = (stamp.time, old.writers.clone(), old.lease.clone());
+        let root = Root { family, sequence, clock, created, limits, writers, lease, tree };
+        Ok((root, applied))
     }
 
     /// The time, and a stamp that nothing bears yet.

@@ -142,7 +142,9 @@ async fn a_file_that_moves_while_it_is_opened_is_found_or_not_but_never_mistaken
         async move { files.open(&at("/dir/file"), OpenOptions::Write(Create::Never)).await }
     });
     settle().await;
-    files.rename(&at("/dir/file"), &at("/moved"), Target::New).await.unwrap();
+    // Whoever needs the page that is held back on this server waits for it, too.
+    one.rename(&at("/dir/file"), &at("/moved"), Target::New).await.unwrap();
+    files.refresh().await.unwrap();
     storage.object_gate.add_permits(1);
     match opening.await.unwrap() {
         Ok(file) => assert_eq!(file.read_at(0, 9).await.unwrap(), "1"),

@@ -1,10 +1,15 @@
 //! A check of a sandbox finds what is wrong with it, and nothing else.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::{Bytes, BytesMut};
-use sandkeep_engine::{FileSystem as _, Limits, Problem, Store, Verified, VirtualFs};
-use storage::{Listed, MemoryStorage, Objects as _, Storage, frame};
+use sandkeep_engine::{
+    ErrorKind, FileSystem as _, Limits, Point, Problem, Store, Verified, VirtualFs,
+};
+use storage::{
+    Expected, Listed, MemoryStorage, Objects as _, Ref, RefKey, Refs as _, Storage, frame,
+};
 
 use crate::contents::{at, fill, sandbox, snapshot, write};
 use crate::fixture::noise;
@@ -38,7 +43,7 @@ async fn objects(storage: &MemoryStorage, size: impl Fn(u64) -> bool) -> Vec<Lis
 
 /// Each problem as one line, sorted.
 fn lines(verified: &Verified) -> Vec<String> {
-    let line = |Problem { snapshot, path, message }: &Problem| match snapshot {
+    let line = |Problem { snapshot, path, message, .. }: &Problem| match snapshot {
         Some(snapshot) => format!("{snapshot} {path}: {message}"),
         None => format!("{path}: {message}"),
     };
@@ -74,7 +79,7 @@ async fn what_snapshots_share_is_read_once() {
     for number in 0..5 {
         snapshot(&files, &format!("s{number}")).await;
     }
-    assert_eq!(verify(&store).await, alone);
+    assert_eq!(verify(&store).await, Verified { snapshots: 5, ..alone });
 }
 
 #[tokio::test]
@@ -171,4 +176,68 @@ async fn a_check_ends_after_a_thousand_problems() {
     }
     let problems = verify(&store).await.problems.len();
     assert!((1000..1100).contains(&problems), "{problems}");
+}
+
+#[tokio::test]
+async fn a_whole_store_is_checked_and_what_forks_share_is_read_once() {
+    let (_, store) = stored();
+    let files = filled(&store).await;
+    snapshot(&files, "one").await;
+    let alone = verify(&store).await;
+    for number in 0..3 {
+        let to = sandbox(&format!("fork-{number}"));
+        let snapshots = files.snapshots().unwrap();
+        snapshots.fork(Point::Live, &to, Limits::default()).await.unwrap();
+    }
+    let told = AtomicU64::new(0);
+    let note = |so_far: &Verified| told.store(so_far.objects, Ordering::Relaxed);
+    let verified = store.verify_all(note).await.unwrap();
+    assert_eq!(verified, Verified { sandboxes: 4, ..alone.clone() });
+    assert_eq!(told.into_inner(), alone.objects);
+    let other = store.create(&sandbox("other"), Limits::default()).await.unwrap();
+    write(&other, "/dir/large", noise(10_000)).await;
+    let verified = store.verify_all(|_| ()).await.unwrap();
+    assert_eq!((verified.sandboxes, verified.snapshots), (5, 1));
+    assert!(verified.objects > alone.objects);
+    assert_eq!(verified.problems, []);
+}
+
+#[tokio::test]
+async fn a_whole_store_in_memory_is_checked() {
+    let store = Store::in_memory();
+    let files = filled(&store).await;
+    snapshot(&files, "one").await;
+    store.create(&sandbox("empty"), Limits::default()).await.unwrap();
+    let verified = store.verify_all(|_| ()).await.unwrap();
+    assert_eq!((verified.sandboxes, verified.snapshots, verified.problems.len()), (2, 1, 0));
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_is_told_and_the_others_are_checked() {
+    let (storage, store) = stored();
+    for name in ["a", "b", "c"] {
+        let files = store.create(&sandbox(name), Limits::default()).await.unwrap();
+        write(&files, "/file", noise(10_000)).await;
+        snapshot(&files, "old").await;
+    }
+    for key in ["sandboxes/b/root", "sandboxes/c/snapshots/old"] {
+        let key = RefKey::new(key).unwrap();
+        let Ref { value, token } = storage.load(&key).await.unwrap().unwrap();
+        let cut = value.slice(..value.len() - 1);
+        storage.swap(&key, &Expected::Token(token), cut).await.unwrap();
+    }
+    let verified = store.verify_all(|_| ()).await.unwrap();
+    let hit = |problem: &Problem| (problem.sandbox.to_string(), problem.snapshot.is_some());
+    let hit: Vec<_> = verified.problems.iter().map(hit).collect();
+    assert_eq!(hit, [("b".to_owned(), false), ("c".to_owned(), true)]);
+    assert!(verified.problems[0].message.contains("cannot be read"), "{verified:?}");
+    assert_eq!((verified.sandboxes, verified.snapshots), (3, 3));
+}
+
+#[tokio::test]
+async fn a_sandbox_that_is_not_there_cannot_be_checked() {
+    for store in [stored().1, Store::in_memory()] {
+        let err = store.verify(&sandbox("gone")).await.unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::NotFound);
+    }
 }

@@ -20,8 +20,9 @@ use crate::tree::{Need, Source};
 use crate::virtual_fs::{State, Trunk, entry};
 use crate::{Error, Result};
 
-/// How many differences are told, or gathered, at a time.
-const AT_ONCE: usize = 256;
+/// How many differences are told, or gathered, at a time: about as many as the pages hold that are
+/// fetched at once.
+const AT_ONCE: usize = 1024;
 /// Renames are looked for as long as what differs takes no more than this in memory, which is some
 /// 10,000 paths. Beyond that, what moved is told as removed and added.
 const HELD: usize = 4 << 20;
@@ -130,7 +131,8 @@ impl Rest {
     /// The next thing that differs.
     fn next(&mut self, source: &dyn Source) -> Result<Option<Found>, Need> {
         if let Some(beneath) = &mut self.beneath {
-            if let Some(found) = beneath.next(source)? {
+            let next = beneath.next(source).inspect_err(|_| self.foresee(source));
+            if let Some(found) = next? {
                 return Ok(Some(found));
             }
             self.beneath = None;
@@ -139,6 +141,15 @@ impl Rest {
             Some(found) => Ok(Some(found)),
             None => self.walk.next(source),
         }
+    }
+
+    /// Says what those that are held will need when they are told.
+    fn foresee(&self, source: &dyn Source) {
+        let stays = |found: &&Found| {
+            !self.renames.is_source(&found.path) && self.renames.source_of(&found.path).is_none()
+        };
+        let next = self.held.iter().take(AT_ONCE).filter(stays);
+        source.foresee(&mut next.filter_map(|found| found.ahead(source)).flatten());
     }
 
     /// What there is to say about it; nothing about what has moved away.

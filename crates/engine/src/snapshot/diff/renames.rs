@@ -8,6 +8,9 @@ use super::walk::Found;
 use crate::SandboxPath;
 use crate::tree::{Cursor, Item, Need, Source};
 
+/// How many directories are looked ahead when something must be fetched.
+const FORESEEN: usize = 256;
+
 /// What has another path now.
 #[derive(Debug, Default)]
 pub(super) struct Renames {
@@ -91,7 +94,9 @@ impl Search {
                 Side::Went => &self.went,
             };
             let is_open = !is_within_taken(&candidates.all, dir);
-            let Some(item) = is_open.then(|| cursor.next(source)).transpose()?.flatten() else {
+            let next = is_open.then(|| cursor.next(source)).transpose();
+            let next = next.inspect_err(|_| self.foresee(source));
+            let Some(item) = next?.flatten() else {
                 self.todo.pop_front();
                 continue;
             };
@@ -100,6 +105,12 @@ impl Search {
             }
         }
         Ok(())
+    }
+
+    /// Says what the directories that are next will need.
+    fn foresee(&self, source: &dyn Source) {
+        let next = self.todo.iter().skip(1).take(FORESEEN);
+        source.foresee(&mut next.flat_map(|inside| inside.cursor.ahead(source)));
     }
 
     pub(super) fn into_renames(self) -> Renames {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::same;
 use crate::SandboxPath;
-use crate::tree::{Directory, Item, Need, Node, Pair, Pairs, Source};
+use crate::tree::{Ahead, Directory, Item, Need, Node, Pair, Pairs, Source};
 
 /// Something that differs: it came, it went, or it is another.
 #[derive(Clone, Debug)]
@@ -29,6 +29,11 @@ impl Found {
         };
         Some(Pairs::of(before, after))
     }
+
+    /// The pages of the directory that came or went, as far as they are not at hand.
+    pub(super) fn ahead<'a>(&self, source: &'a dyn Source) -> Option<Ahead<'a>> {
+        Some(Ahead::of([&self.beneath()?].into_iter(), beneath_all, source))
+    }
 }
 
 /// A walk through two trees. It goes into what came or went only when told to.
@@ -42,6 +47,8 @@ pub(super) struct Walk {
     here: SandboxPath,
     /// Found together with what was given last.
     second: Option<Found>,
+    /// What it will go into.
+    beneath: fn(&Pair) -> Option<Pairs>,
 }
 
 impl Walk {
@@ -49,7 +56,8 @@ impl Walk {
     pub(super) fn new(before: &Node, after: &Node) -> Self {
         let root = |node: &Node| Some(Arc::new(Item { name: "".into(), node: node.clone() }));
         let here = SandboxPath::root();
-        let mut walk = Self { levels: Vec::new(), here: here.clone(), second: None };
+        let (levels, beneath) = (Vec::new(), beneath_both as fn(&Pair) -> Option<Pairs>);
+        let mut walk = Self { levels, here: here.clone(), second: None, beneath };
         let (Some(from), Some(to)) = (before.directory(), after.directory()) else { return walk };
         if before.mode != after.mode {
             walk.second = Some(Found { path: here, before: root(before), after: root(after) });
@@ -61,7 +69,7 @@ impl Walk {
     /// Through what is beneath a directory that came or went.
     pub(super) fn beneath(found: &Found) -> Option<Self> {
         let levels = vec![found.beneath()?];
-        Some(Self { levels, here: found.path.clone(), second: None })
+        Some(Self { levels, here: found.path.clone(), second: None, beneath: beneath_all })
     }
 
     /// Goes into the directory that was given last and came or went.
@@ -79,7 +87,10 @@ impl Walk {
                 return Ok(Some(found));
             }
             let Some(level) = self.levels.last_mut() else { return Ok(None) };
-            let found = match level.next(source)? {
+            let next = level.next(source).inspect_err(|_| {
+                source.foresee(&mut Ahead::of(self.levels.iter(), self.beneath, source));
+            });
+            let found = match next? {
                 Some(Pair::Old(item)) => {
                     let path = self.here.child(&item.name);
                     Some(Found { path, before: Some(item), after: None })
@@ -128,5 +139,23 @@ impl Walk {
         let (first, second) = if was_directory { (came, went) } else { (went, came) };
         self.second = Some(second);
         first
+    }
+}
+
+/// What is in a directory that both trees have, if it differs.
+fn beneath_both(pair: &Pair) -> Option<Pairs> {
+    let Pair::Both(before, after) = pair else { return None };
+    if same::are_same(&before.node, &after.node) {
+        return None;
+    }
+    Some(Pairs::of(before.node.directory()?, after.node.directory()?))
+}
+
+/// The same, and what is in one that only one of them has.
+fn beneath_all(pair: &Pair) -> Option<Pairs> {
+    match pair {
+        Pair::Old(item) => Some(Pairs::of(item.node.directory()?, &Directory::default())),
+        Pair::New(item) => Some(Pairs::of(&Directory::default(), item.node.directory()?)),
+        Pair::Both(..) => beneath_both(pair),
     }
 }

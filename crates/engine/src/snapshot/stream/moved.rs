@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use crate::MAX_PATH;
 use crate::snapshot::identity::{Key, is_same_body};
-use crate::tree::{Body, Directory, File, Node, Pair, Pairs, Source, Stop, Top};
+use crate::tree::{Ahead, Body, Directory, File, Node, Pair, Pairs, Source, Stop, Top};
 
 /// How much of what went is looked at. A tree that went cost nothing to remove, however large.
 const MOST: usize = 64 << 10;
@@ -33,14 +33,19 @@ impl Moved {
     pub(crate) fn look(&mut self, source: &dyn Source) -> Result<bool, Stop> {
         for _ in 0..AT_ONCE {
             let Some((pairs, dir)) = self.levels.last_mut() else { return Ok(false) };
-            let (old, new) = match pairs.next(source)? {
-                None => {
+            let (old, new) = match pairs.next(source) {
+                Err(need) => {
+                    let levels = self.levels.iter().map(|(pairs, _)| pairs);
+                    source.foresee(&mut Ahead::of(levels, beneath, source));
+                    return Err(need.into());
+                }
+                Ok(None) => {
                     self.levels.pop();
                     continue;
                 }
-                Some(Pair::New(_)) => continue,
-                Some(Pair::Old(old)) => (old, None),
-                Some(Pair::Both(old, new)) => (old, Some(new)),
+                Ok(Some(Pair::New(_))) => continue,
+                Ok(Some(Pair::Old(old))) => (old, None),
+                Ok(Some(Pair::Both(old, new))) => (old, Some(new)),
             };
             if new.as_ref().is_some_and(|new| is_same_body(&old.node.body, &new.node.body)) {
                 continue;
@@ -74,6 +79,19 @@ impl Moved {
     pub(super) fn place(&self, node: &Node) -> Option<&str> {
         let (there, path) = self.places.get(&key(&node.body)?)?;
         is_same_body(&there.body, &node.body).then_some(path)
+    }
+}
+
+/// What is looked into.
+fn beneath(pair: &Pair) -> Option<Pairs> {
+    match pair {
+        Pair::New(_) => None,
+        Pair::Old(old) => Some(Pairs::of(old.node.directory()?, &Directory::default())),
+        Pair::Both(old, new) if is_same_body(&old.node.body, &new.node.body) => None,
+        Pair::Both(old, new) => {
+            let new = new.node.directory().cloned().unwrap_or_default();
+            Some(Pairs::of(old.node.directory()?, &new))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::recent::Sent;
 use super::record::About;
 use super::{CHUNKS_BACK, DIRECTORIES_BACK};
 use crate::snapshot::identity::{Key, PartKey, is_same_body};
-use crate::tree::{Body, Directory, File, Item, Node, Pair, Pairs, Source, Stop};
+use crate::tree::{Ahead, Body, Directory, File, Item, Node, Pair, Pairs, Source, Stop};
 
 /// Where a walk is.
 #[derive(Debug)]
@@ -46,8 +46,17 @@ impl Walk {
     /// Goes on until the plan is full or the walk is over. When something is needed first, both
     /// stay as they are, and the walk goes on from there.
     pub(crate) fn fill(&mut self, plan: &mut Plan, source: &dyn Source) -> Result<(), Stop> {
-        while !plan.is_full() && self.step(plan, source)? {}
+        let mut goes_on = true;
+        while goes_on && !plan.is_full() {
+            goes_on = self.step(plan, source).inspect_err(|_| self.foresee(source))?;
+        }
         Ok(())
+    }
+
+    /// Says what the walk will need.
+    fn foresee(&self, source: &dyn Source) {
+        let levels = self.levels.iter().map(|level| &level.pairs);
+        source.foresee(&mut Ahead::of(levels, beneath, source));
     }
 
     /// Goes on by one record or so; false at the end.
@@ -136,4 +145,17 @@ impl Walk {
 /// Whether two nodes show the same to everybody, but for their versions.
 fn is_same(one: &Node, other: &Node) -> bool {
     About::of(one) == About::of(other) && is_same_body(&one.body, &other.body)
+}
+
+/// What the walk goes into, unless the other side has it elsewhere.
+fn beneath(pair: &Pair) -> Option<Pairs> {
+    match pair {
+        Pair::Old(_) => None,
+        Pair::New(item) => Some(Pairs::of(&Directory::default(), item.node.directory()?)),
+        Pair::Both(old, new) if is_same(&old.node, &new.node) => None,
+        Pair::Both(old, new) => {
+            let old = old.node.directory().cloned().unwrap_or_default();
+            Some(Pairs::of(&old, new.node.directory()?))
+        }
+    }
 }

@@ -17,8 +17,9 @@ use super::super::meaning::meaning;
 use super::super::objects::Family;
 use super::roots::Beginnings;
 
-/// How many pages are read at a time.
-const AT_ONCE: usize = 64;
+/// How many pages are read at a time. A page has some 32 names, of 1 KiB at most with what is in
+/// small files, so that these are 8 MiB at most, and hardly ever more than one.
+const AT_ONCE: usize = 256;
 /// Half of an id tells it from all others, as long as nobody can choose ids.
 const MARK: usize = 16;
 

@@ -6,37 +6,43 @@ use std::sync::Arc;
 use bytes::Bytes;
 use storage::{ObjectId, frame};
 
+use crate::Result;
 use crate::tree::{DEEPEST, Link, ObjectKind, decode_extents, decode_page};
-use crate::{Result, SnapshotId};
 
 use super::super::meaning::meaning;
 use super::super::objects::{Family, ObjectCache};
 use super::super::root::Root;
 use super::claim::{About, Claim, Findings, Place};
-use super::{MOST, Problem, Verified};
+use super::trees::Owner;
+use super::{MOST, Verified};
 
 /// How many links are followed at a time.
 const AT_ONCE: usize = 64;
 
 /// A check of one tree after the other. What they share is looked at once, as long as they say the
 /// same about it. Some 40 bytes of memory for each object.
-#[derive(Debug)]
 pub(super) struct Check<'a> {
     cache: &'a ObjectCache,
     seen: HashSet<[u8; 16]>,
     /// How long chunks are.
     chunks: HashMap<ObjectId, u64>,
     pub(super) verified: Verified,
+    watch: &'a (dyn Fn(&Verified) + Sync),
 }
 
 impl<'a> Check<'a> {
-    pub(super) fn new(cache: &'a ObjectCache) -> Self {
-        let (seen, chunks, verified) = (HashSet::new(), HashMap::new(), Verified::default());
-        Self { cache, seen, chunks, verified }
+    /// A check that goes on from what was found before.
+    pub(super) fn new(
+        cache: &'a ObjectCache,
+        verified: Verified,
+        watch: &'a (dyn Fn(&Verified) + Sync),
+    ) -> Self {
+        let (seen, chunks) = (HashSet::new(), HashMap::new());
+        Self { cache, seen, chunks, verified, watch }
     }
 
     /// Checks everything that a root leads to.
-    pub(super) async fn run(&mut self, root: &Root, snapshot: Option<&SnapshotId>) -> Result<()> {
+    pub(super) async fn run(&mut self, root: &Root, owner: &Owner) -> Result<()> {
         let (mut findings, place) = (Findings::default(), Place::root());
         if let Some(dir) = root.tree.directory() {
             findings.directory(&place, dir);
@@ -47,9 +53,9 @@ impl<'a> Check<'a> {
         while self.verified.problems.len() < MOST {
             let Findings { claims, problems } = &mut findings;
             for (place, message) in problems.drain(..) {
-                let (snapshot, path) = (snapshot.cloned(), place.path());
-                self.verified.problems.push(Problem { snapshot, path, message: message.into() });
+                self.verified.problems.push(owner.problem(place.path(), message));
             }
+            (self.watch)(&self.verified);
             let mut step = claims.split_off(claims.len().saturating_sub(AT_ONCE));
             if step.is_empty() {
                 break;
@@ -177,7 +183,7 @@ mod tests {
 
     use super::*;
     use crate::tree::{Body, Child, Directory, Extent, File, Item, Node, Page, Stamp, Sum, Top};
-    use crate::{Limits, UnixTime};
+    use crate::{Limits, SandboxId, UnixTime};
 
     const NOW: UnixTime = UnixTime { seconds: 0, nanoseconds: 0 };
 
@@ -206,11 +212,12 @@ mod tests {
 
     /// What is wrong with a tree in memory.
     async fn problems(family: Family, dir: Directory) -> Vec<String> {
-        let cache = ObjectCache::new(Arc::new(storage::MemoryStorage::default()));
+        let cache = ObjectCache::new(Arc::new(storage::MemoryStorage::default()), 0);
         let mut root = Root::new(family, Limits::default(), NOW);
         root.tree.body = Body::Directory(Box::new(dir));
-        let mut check = Check::new(&cache);
-        check.run(&root, None).await.unwrap();
+        let mut check = Check::new(&cache, Verified::default(), &|_| ());
+        let owner = Owner { sandbox: SandboxId::parse("s").unwrap(), snapshot: None };
+        check.run(&root, &owner).await.unwrap();
         check.verified.problems.into_iter().map(|problem| problem.message).collect()
     }
 

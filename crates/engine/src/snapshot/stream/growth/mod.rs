@@ -88,8 +88,8 @@ impl Growth {
         let tree = self.root.ok_or_else(|| refuse("it ends before its tree does"))?;
         let clock = self.header.clock;
         let (family, limits) = (self.family, self.trunk.state().root.limits);
-        let writers = Vec::new();
-        let root = Root { family, sequence: 0, clock, created: now(), limits, writers, tree };
+        let (created, writers, lease) = (now(), Vec::new(), None);
+        let root = Root { family, sequence: 0, clock, created, limits, writers, lease, tree };
         if root.sum() != self.header.sum {
             return Err(refuse("its tree does not add up to what it says"));
         }
