@@ -15,6 +15,7 @@ mod memory;
 mod operations;
 mod report;
 mod sample;
+mod stores;
 mod tree;
 
 use std::path::PathBuf;
@@ -48,6 +49,8 @@ enum Part {
     Growth { files: usize },
     /// Durable commits, and what the disk could do.
     Commits { dir: PathBuf, seconds: f64 },
+    /// Stores that are servers: gathered commits, and what goes over the line.
+    Stores { scratch: PathBuf, results: PathBuf, seconds: f64 },
 }
 
 /// How and with what everything is measured.
@@ -92,6 +95,9 @@ fn main() -> Result<()> {
         Part::Carry { bytes, sample } => runtime()?.block_on(carry::measure(bytes, &sample)),
         Part::Growth { files } => runtime()?.block_on(growth::measure(files)),
         Part::Commits { dir, seconds } => runtime()?.block_on(commits::measure(&dir, seconds)),
+        Part::Stores { scratch, results, seconds } => {
+            runtime()?.block_on(stores::measure(&scratch, &results, seconds))
+        }
     }
 }
 

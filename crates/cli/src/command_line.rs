@@ -3,6 +3,7 @@
 mod files;
 mod place;
 mod snapshots;
+mod store;
 mod stores;
 
 use std::path::PathBuf;
@@ -10,8 +11,9 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, Error};
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::config::{ServeFlags, ServerFlags, TokenWish, surroundings};
+use crate::config::{ServeFlags, ServerFlags, StoreUrl, TokenWish, surroundings};
 use crate::failure::Style;
+use crate::stores::refuse_password;
 
 pub(crate) use files::{
     ConnectionFlags, DEFAULT_ENDPOINT, DownloadFlags, FilesCommand, FilesFlags, ListFlags,
@@ -19,6 +21,7 @@ pub(crate) use files::{
 };
 pub(crate) use place::Place;
 pub(crate) use snapshots::{LimitFlags, SnapshotCommand, SnapshotFlags, WordFlags};
+pub(crate) use store::{StoreCommand, WholeStoreFlags};
 pub(crate) use stores::{CollectFlags, SandboxCommand, SandboxFlags, StatsFlags};
 
 /// A file system for agent sandboxes that cannot be escaped and loses nothing it acknowledged.
@@ -116,6 +119,15 @@ pub(crate) enum Command {
     )]
     Sandbox(Box<SandboxFlags>),
 
+    /// Check a whole store, or copy it to another
+    #[command(
+        subcommand_required = true,
+        after_help = "Examples:\n  \
+        sandkeep store check file:./store\n  \
+        sandkeep store copy file:./store file:/mnt/other/store"
+    )]
+    Store(Box<WholeStoreFlags>),
+
     /// Print the description of the HTTP interface (OpenAPI 3.1)
     #[command(after_help = "Examples:\n  sandkeep openapi > openapi.json")]
     Openapi,
@@ -176,6 +188,7 @@ impl Command {
             Self::Stats(flags) => flags.output.style(),
             Self::Gc(flags) => flags.output.style(),
             Self::Sandbox(flags) => flags.output.style(),
+            Self::Store(flags) => flags.output.style(),
             Self::Serve(_)
             | Self::Server(_)
             | Self::Openapi
@@ -200,6 +213,7 @@ impl EarlyFlags {
             | Command::Stats(_)
             | Command::Gc(_)
             | Command::Sandbox(_)
+            | Command::Store(_)
             | Command::Openapi
             | Command::Completions { .. }
             | Command::Man { .. }
@@ -250,6 +264,18 @@ fn naming_the_variable(mut err: Error) -> Error {
         err.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     err
+}
+
+/// Refuses addresses with passwords in what everybody on the machine can read.
+pub(crate) fn refuse_passwords() -> anyhow::Result<()> {
+    let words = std::env::args().skip(1);
+    let addresses = words.map(|word| match word.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => value.to_owned(),
+        Some(_) | None => word,
+    });
+    addresses
+        .filter_map(|word| word.parse::<StoreUrl>().ok())
+        .try_for_each(|url| refuse_password(&url))
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ mod ceiling;
 mod confine;
 mod file;
 mod listen;
+mod pause;
+mod reach;
 mod served;
+mod sharing;
 mod size;
 mod source;
 mod store_url;
@@ -23,6 +26,9 @@ pub(crate) use ceiling::{Ceiling, LimitWish};
 pub(crate) use confine::{Confine, Durability, MAIN};
 pub(crate) use file::FoundFile;
 pub(crate) use listen::{Listen, LogFormat};
+pub(crate) use pause::Pause;
+pub(crate) use reach::Reach;
+pub(crate) use sharing::Sharing;
 pub(crate) use size::Size;
 pub(crate) use store_url::StoreUrl;
 
@@ -34,6 +40,8 @@ use source::{Source, Sources};
 pub(crate) struct ServeFlags {
     #[command(flatten)]
     confine: Confine,
+    #[command(flatten)]
+    sharing: Sharing,
     #[command(flatten)]
     listen: Listen,
 
@@ -65,6 +73,8 @@ pub(crate) struct ServeSettings {
     pub(crate) listen: Listen,
     /// What to serve.
     pub(crate) confine: Confine,
+    /// How a store is used.
+    pub(crate) sharing: Sharing,
     /// Who may call.
     pub(crate) access: Access,
     /// The keys of the configuration file.
@@ -92,9 +102,15 @@ impl ServeSettings {
         let (given, environment) = by_source(&flags.listen, matches);
         let access = Access::choose([given.over(early)?, environment, in_file])?;
         let sources = Sources { matches, in_file: &file.keys };
+        let confine = flags.confine.over(file.confine).settled(sources)?.or_usual();
+        let sharing = flags.sharing.over(file.sharing);
+        if confine.store.is_none() {
+            sharing.check_stored(sources)?;
+        }
         Ok(Self {
             listen: flags.listen.over(file.listen).over(Listen::usual()),
-            confine: flags.confine.over(file.confine).settled(sources)?.or_usual(),
+            confine,
+            sharing,
             access,
             in_file: file.keys,
             file: file.source,
@@ -104,6 +120,7 @@ impl ServeSettings {
     /// The settings in force as a configuration file, each with its source. A token is not shown.
     pub(crate) fn describe(&self, matches: &ArgMatches) -> Result<String> {
         let mut table = toml::Table::try_from(&self.confine)?;
+        table.extend(toml::Table::try_from(&self.sharing)?);
         table.extend(toml::Table::try_from(&self.listen)?);
         let sources = Sources { matches, in_file: &self.in_file };
         let mut text = String::new();

@@ -1,5 +1,8 @@
 //! The `sandkeep` command: parse, wire, run.
 
+// The futures of commands hold those of every storage driver.
+#![recursion_limit = "256"]
+
 mod ask;
 mod body;
 mod command_line;
@@ -16,6 +19,7 @@ mod serve;
 mod snapshot;
 mod staging;
 mod stats;
+mod store;
 mod stores;
 mod trees;
 
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
+    command_line::refuse_passwords()?;
     let (early, given) = (cli.early.wish(), matches.subcommand().map_or(matches, |(_, own)| own));
     match cli.command {
         Command::Serve(flags) => {
@@ -53,6 +58,7 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         Command::Stats(flags) => stats::run(&flags, given),
         Command::Gc(flags) => gc::run(&flags),
         Command::Sandbox(flags) => sandboxes::run(&flags),
+        Command::Store(flags) => store::run(&flags),
         Command::Openapi => reference::openapi(),
         Command::Completions { shell } => reference::completions(shell),
         Command::Man { dir } => reference::manual(dir.as_deref()),

@@ -25,10 +25,10 @@ impl Progress {
             Some(_) => "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
             None => "{spinner} {bytes} {bytes_per_sec}",
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        Self { bar, began: Instant::now(), watched: std::io::stderr().is_terminal() }
+        let watched = std::io::stderr().is_terminal();
+        let progress = Self { bar, began: Instant::now(), watched };
+        progress.look(template);
+        progress
     }
 
     /// The same body; the bar follows it.
@@ -42,11 +42,51 @@ impl Progress {
         .boxed()
     }
 
+    /// A bar for work that only finds out on the way how much there is.
+    pub(crate) fn of_work() -> Self {
+        let work = Self::new(None);
+        work.look("{spinner} {msg}");
+        work
+    }
+
+    /// Says what was done until now, where nobody knows of how much.
+    pub(crate) fn tell(&self, words: impl FnOnce() -> String) {
+        if self.is_seen() {
+            self.bar.set_message(words());
+            self.bar.tick();
+        }
+    }
+
+    /// Says how many bytes of how many are done.
+    pub(crate) fn reach(&self, bytes: u64, of: u64, words: impl FnOnce() -> String) {
+        if self.bar.length() != Some(of) {
+            self.look("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}  {msg}");
+            self.bar.set_length(of);
+            self.bar.reset_eta();
+        }
+        self.bar.set_position(bytes);
+        if self.is_seen() {
+            self.bar.set_message(words());
+        }
+    }
+
+    fn look(&self, template: &str) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style);
+        }
+    }
+
     fn advance(&self, bytes: u64) {
-        if self.bar.is_hidden() && self.began.elapsed() > PATIENCE {
+        self.is_seen();
+        self.bar.inc(bytes);
+    }
+
+    /// Whether somebody sees the bar; it appears when its time has come.
+    fn is_seen(&self) -> bool {
+        if self.watched && self.bar.is_hidden() && self.began.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.bar.inc(bytes);
+        !self.bar.is_hidden()
     }
 }
 

@@ -1,11 +1,13 @@
 //! Stores, as the commands open them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
-use engine::{Error, ErrorKind, HostFs, Store};
+use anyhow::{Context as _, Result, anyhow};
+use engine::{Error, ErrorKind, HostFs, Store, StoreOptions};
+use storage::Storage;
 
-use crate::config::StoreUrl;
+use crate::config::{Reach, StoreUrl};
 use crate::failure::OrHint as _;
 use crate::local;
 use crate::render::quoted;
@@ -17,14 +19,34 @@ stop the process that has it first. While a server has it, its files are reached
 
 /// Opens a store, which is made when it is missing.
 pub(crate) async fn open_or_make(url: &StoreUrl) -> Result<Store> {
-    let opened = Store::open(&url.absolute()?).await;
+    open_with(url, StoreOptions::default()).await
+}
+
+/// Opens a store, which is made when it is missing, to be used in a certain way.
+pub(crate) async fn open_with(url: &StoreUrl, options: StoreOptions) -> Result<Store> {
+    opened(Store::open_with(&url.absolute()?, options).await, url)
+}
+
+/// Opens a store that is there. A mistyped address makes no new one.
+pub(crate) async fn open(url: &StoreUrl) -> Result<Store> {
+    refuse_missing(url)?;
+    open_or_make(url).await
+}
+
+/// Opens what a store is kept in, whatever that is.
+pub(crate) async fn open_storage(url: &StoreUrl) -> Result<Arc<dyn Storage>> {
+    opened(storage::open(&url.absolute()?).await.map_err(Error::of_storage), url)
+}
+
+/// What was opened. A failure says of which store, and what to do about it.
+fn opened<T>(opened: engine::Result<T>, url: &StoreUrl) -> Result<T> {
     let in_use = opened.as_ref().is_err_and(|err| err.kind() == ErrorKind::Locked);
     let opened = opened.with_context(|| format!("the store {url} cannot be opened"));
     if in_use { opened.or_hint(|| IN_USE.into()) } else { opened }
 }
 
-/// Opens a store that is there. A mistyped address makes no new one.
-pub(crate) async fn open(url: &StoreUrl) -> Result<Store> {
+/// Refuses the address of a store that cannot be there.
+pub(crate) fn refuse_missing(url: &StoreUrl) -> Result<()> {
     match url {
         StoreUrl::Memory => {
             let message = "a store in memory ends with its process, and no command finds it again";
@@ -38,7 +60,7 @@ pub(crate) async fn open(url: &StoreUrl) -> Result<Store> {
         .or_hint(|| {
             format!("make one: sandkeep sandbox create --store {}", quoted(&url.to_string()))
         }),
-        StoreUrl::Directory(_) | StoreUrl::Other(_) => open_or_make(url).await,
+        StoreUrl::Directory(_) | StoreUrl::File(_) | StoreUrl::Other(_) => Ok(()),
     }
 }
 
@@ -57,13 +79,38 @@ pub(crate) fn which(url: &StoreUrl) -> String {
     format!("see which there are: sandkeep sandbox list --store {}", quoted(&url.to_string()))
 }
 
-/// The address without links, and the directory that it names. That is made, because a wall can
-/// only let through what is there.
-pub(crate) fn settle(url: &StoreUrl) -> Result<(StoreUrl, Option<PathBuf>)> {
-    let Some(dir) = url.directory() else { return Ok((url.clone(), None)) };
-    local::make_lasting_dir(dir)?;
-    let dir = local::canonical(dir)?;
-    Ok((StoreUrl::Directory(dir.clone()), Some(dir)))
+/// The address without links, and what of this machine it needs. Directories are made, because a
+/// wall can only let through what is there.
+pub(crate) fn settle(url: &StoreUrl) -> Result<(StoreUrl, Reach)> {
+    let url = match url {
+        StoreUrl::Directory(dir) => {
+            local::make_lasting_dir(dir)?;
+            StoreUrl::Directory(local::canonical(dir)?)
+        }
+        StoreUrl::File(file) => {
+            let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty());
+            let dir = dir.unwrap_or(Path::new("."));
+            local::make_lasting_dir(dir)?;
+            let name = file.file_name().context("sqlite: is followed by the path of a file")?;
+            StoreUrl::File(local::canonical(dir)?.join(name))
+        }
+        StoreUrl::Memory | StoreUrl::Other(_) => url.clone(),
+    };
+    let reach = url.reach();
+    Ok((url, reach))
+}
+
+/// Refuses a password where everybody on the machine can read it.
+pub(crate) fn refuse_password(url: &StoreUrl) -> Result<()> {
+    if !url.has_password() {
+        return Ok(());
+    }
+    Err(anyhow!("a password on the command line is seen by everybody who lists the processes"))
+        .or_hint(|| {
+            "name a file of NAME=VALUE lines behind the address: ?credentials-file=FILE, with \
+             PGPASSWORD or REDIS_PASSWORD in it; or put the address into SANDKEEP_STORE"
+                .into()
+        })
 }
 
 /// Refuses a store within the directory whose snapshots it keeps, and the reverse: clients could

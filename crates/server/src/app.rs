@@ -16,6 +16,7 @@ use tower_http::cors::CorsLayer;
 use crate::auth::{self, Gate};
 use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
+use crate::peers::{self, Peers};
 use crate::problem::{Class, Problem};
 use crate::{cors, faces, framing, observe};
 
@@ -35,6 +36,7 @@ pub struct App {
     pub(crate) most_connections: usize,
     pub(crate) metrics: Metrics,
     pub(crate) gate: Gate,
+    pub(crate) peers: Peers,
     cors: CorsLayer,
 }
 
@@ -70,13 +72,16 @@ impl App {
             timeouts: options.timeouts,
             most_connections: options.most_connections,
             metrics: Metrics::new(),
+            peers: Peers::new(),
         }))
     }
 
     /// Every route. What is not guarded answers without a token: unknown routes among them.
     pub(crate) fn router(self: &Arc<Self>) -> Router {
         let guard = from_fn_with_state(Arc::clone(self), auth::admit);
+        let peers = from_fn_with_state(Arc::clone(self), peers::attend);
         let (router, _) = faces::guarded()
+            .route_layer(peers)
             .route_layer(guard)
             .merge(faces::open())
             .fallback(unknown_route)

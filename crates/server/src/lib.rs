@@ -20,6 +20,7 @@ mod observe;
 mod openapi;
 mod options;
 mod pace;
+mod peers;
 mod places;
 mod problem;
 mod query;

@@ -57,7 +57,7 @@ impl Place {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlaceFlags {
     /// Store of the sandbox, such as file:./store
-    #[arg(long, env = "SANDKEEP_STORE", value_name = "URL", global = true)]
+    #[arg(long, env = "SANDKEEP_STORE", hide_env_values = true, value_name = "URL", global = true)]
     store: Option<StoreUrl>,
 
     /// Which sandbox of the store
@@ -71,7 +71,13 @@ pub(crate) struct PlaceFlags {
     dir: Option<PathBuf>,
 
     /// Store that keeps the snapshots of DIR; --sandbox says under which name
-    #[arg(long, env = "SANDKEEP_SNAPSHOTS", value_name = "URL", global = true)]
+    #[arg(
+        long,
+        env = "SANDKEEP_SNAPSHOTS",
+        hide_env_values = true,
+        value_name = "URL",
+        global = true
+    )]
     snapshots: Option<StoreUrl>,
 }
 

@@ -59,7 +59,13 @@ pub(crate) struct SandboxFlags {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StoreFlags {
     /// The store, such as file:./store
-    #[arg(long = "store", env = "SANDKEEP_STORE", value_name = "URL", global = true)]
+    #[arg(
+        long = "store",
+        env = "SANDKEEP_STORE",
+        hide_env_values = true,
+        value_name = "URL",
+        global = true
+    )]
     url: Option<StoreUrl>,
 }
 

@@ -22,8 +22,9 @@ pub(crate) struct Confine {
     #[arg(value_name = "DIR", env = "SANDKEEP_DIR", help_heading = "Arguments")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Serve a virtual sandbox of this store instead of a directory: memory: or file:DIR
-    #[arg(long, env = "SANDKEEP_STORE", value_name = "URL")]
+    /// Serve a virtual sandbox of this store instead of a directory: memory:, file:DIR,
+    /// sqlite:FILE, postgres://, redis://, s3://, az://, gs://, dynamodb:// or split:
+    #[arg(long, env = "SANDKEEP_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<StoreUrl>,
 
     /// Which sandbox of the store; it is made when missing [default: main]
@@ -31,7 +32,7 @@ pub(crate) struct Confine {
     pub(crate) sandbox: Option<String>,
 
     /// Store that keeps the snapshots of DIR, outside of it; --sandbox says under which name
-    #[arg(long, env = "SANDKEEP_SNAPSHOTS", value_name = "URL")]
+    #[arg(long, env = "SANDKEEP_SNAPSHOTS", hide_env_values = true, value_name = "URL")]
     pub(crate) snapshots: Option<StoreUrl>,
 
     /// Absolute path at which clients see the tree, such as /workspace or /

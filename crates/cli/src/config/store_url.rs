@@ -1,4 +1,4 @@
-//! Where a store is, as people write it: `memory:`, `file:./store`, `file:/var/lib/sandkeep`.
+//! Where a store is, as people write it: `memory:`, `file:./store`, `postgres://user@host/database`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ pub(crate) enum StoreUrl {
     Memory,
     /// A store in a directory of this machine. Unlike the storage, people may write a relative one.
     Directory(PathBuf),
+    /// A store in one file of this machine.
+    File(PathBuf),
     /// What only the storage can tell.
     Other(String),
 }
@@ -24,7 +26,7 @@ impl StoreUrl {
     pub(crate) fn directory(&self) -> Option<&Path> {
         match self {
             Self::Directory(dir) => Some(dir),
-            Self::Memory | Self::Other(_) => None,
+            Self::Memory | Self::File(_) | Self::Other(_) => None,
         }
     }
 
@@ -32,17 +34,24 @@ impl StoreUrl {
     pub(crate) fn relative_to(self, base: &Path) -> Self {
         match self {
             Self::Directory(dir) => Self::Directory(base.join(dir)),
+            Self::File(file) => Self::File(base.join(file)),
             Self::Memory | Self::Other(_) => self,
         }
     }
 
-    /// The address as the storage wants it: a directory is absolute.
+    /// The address as the storage wants it, secrets and all: a path is absolute.
     pub(crate) fn absolute(&self) -> Result<String> {
-        let Self::Directory(dir) = self else { return Ok(self.to_string()) };
-        let dir = std::path::absolute(dir)
-            .with_context(|| format!("{} cannot be a directory", dir.display()))?;
-        let dir = dir.to_str().with_context(|| format!("{} is not UTF-8", dir.display()))?;
-        Ok(format!("file:{dir}"))
+        match self {
+            Self::Memory => Ok("memory:".into()),
+            Self::Directory(dir) => Ok(format!("file:{}", absolute(dir)?)),
+            Self::File(file) => Ok(format!("sqlite:{}", absolute(file)?)),
+            Self::Other(text) => Ok(text.clone()),
+        }
+    }
+
+    /// Whether the address tells a password to whoever sees it.
+    pub(crate) fn has_password(&self) -> bool {
+        matches!(self, Self::Other(text) if hidden(text) != *text)
     }
 }
 
@@ -52,6 +61,9 @@ impl FromStr for StoreUrl {
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "memory:" {
             return Ok(Self::Memory);
+        }
+        if let Some(file) = text.strip_prefix("sqlite:").filter(|file| is_path(file)) {
+            return Ok(Self::File(file.strip_prefix("//").unwrap_or(file).into()));
         }
         match text.strip_prefix("file:") {
             // A shell expands the tilde at the beginning of a word only.
@@ -70,12 +82,45 @@ impl FromStr for StoreUrl {
     }
 }
 
+fn absolute(path: &Path) -> Result<String> {
+    let path = std::path::absolute(path)
+        .with_context(|| format!("{} cannot be a path", path.display()))?;
+    let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
+    Ok(text.to_owned())
+}
+
+/// Whether what follows a scheme is a path, of which only three slashes mean one.
+fn is_path(text: &str) -> bool {
+    let rest = text.strip_prefix("//").unwrap_or(text);
+    !rest.is_empty() && (rest == text || rest.starts_with('/')) && !text.starts_with('~')
+}
+
+/// An address with stars where a password stands: `scheme://user:password@host`.
+fn hidden(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        shown.extend([before, "://"]);
+        // A host may be followed by a path, parameters, or a second address.
+        let end = after.find(['/', '?', ',']).unwrap_or(after.len());
+        let (authority, behind) = after.split_at(end);
+        match authority.rsplit_once('@').map(|(user, host)| (user.split_once(':'), host)) {
+            Some((Some((user, _)), host)) => shown.extend([user, ":***@", host]),
+            Some((None, _)) | None => shown.push_str(authority),
+        }
+        rest = behind;
+    }
+    shown + rest
+}
+
+/// Without a password, wherever it is shown.
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.write_str("memory:"),
             Self::Directory(dir) => write!(f, "file:{}", dir.display()),
-            Self::Other(text) => f.write_str(text),
+            Self::File(file) => write!(f, "sqlite:{}", file.display()),
+            Self::Other(text) => f.write_str(&hidden(text)),
         }
     }
 }
@@ -118,6 +163,32 @@ mod tests {
     fn a_tilde_that_no_shell_expanded_is_refused() {
         assert!("file:~/store".parse::<StoreUrl>().unwrap_err().contains("file:$HOME"));
         assert_eq!(parsed("file:~store").directory(), Some(Path::new("~store")));
+    }
+
+    #[test]
+    fn a_password_is_not_shown_and_yet_used() {
+        for (text, shown) in [
+            ("postgres://u:p@h/d", "postgres://u:***@h/d"),
+            ("redis://:p@h:1/0?x=a@b", "redis://:***@h:1/0?x=a@b"),
+            (
+                "split:refs=postgres://u:p@h/d,chunks=s3://b/c",
+                "split:refs=postgres://u:***@h/d,chunks=s3://b/c",
+            ),
+        ] {
+            let url = parsed(text);
+            assert!(url.has_password());
+            assert_eq!((url.to_string().as_str(), url.absolute().unwrap().as_str()), (shown, text));
+        }
+        for text in ["postgres://u@h/d", "s3://bucket/a:b@c", "redis://h:6379/0", "file:/a:b@c"] {
+            assert!(!parsed(text).has_password(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_database_may_lie_in_a_file() {
+        assert_eq!(parsed("sqlite:a.db"), StoreUrl::File("a.db".into()));
+        assert_eq!(parsed("sqlite:///a.db").absolute().unwrap(), "sqlite:/a.db");
+        assert_eq!(parsed("sqlite:"), StoreUrl::Other("sqlite:".into()));
     }
 
     #[test]

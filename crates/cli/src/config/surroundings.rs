@@ -40,7 +40,8 @@ fn beneath_xdg(variable: &str, fallback: &str) -> Option<PathBuf> {
     Some(base.or_else(|| home().map(|home| home.join(fallback)))?.join("sandkeep"))
 }
 
-fn path(variable: &str) -> Option<PathBuf> {
+/// The path that a variable holds.
+pub(crate) fn path(variable: &str) -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "config is the one that asks")]
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

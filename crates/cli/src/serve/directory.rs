@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow};
 use engine::{HostFs, HostOptions, Limits, Mounts, SandboxId};
 
 use crate::command_line::Place;
-use crate::config::{Confine, Durability, FoundFile, ServeSettings, StoreUrl};
+use crate::config::{Confine, Durability, FoundFile, Reach, ServeSettings, StoreUrl};
 use crate::failure::OrHint as _;
 use crate::{local, stores};
 
@@ -31,10 +31,11 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let listener = network::listen_on(&addresses)?;
     let threads = harden();
     // From here on there are threads, and all of them stand behind the wall.
-    let kept = snapshots.as_ref().and_then(|keeping| keeping.dir.as_ref());
-    let own = [&root].into_iter().chain(&staging).chain(kept).cloned().collect();
+    let reach = snapshots.as_ref().map(|keeping| keeping.reach.clone()).unwrap_or_default();
+    let own = [&root].into_iter().chain(&staging).chain(&reach.own).cloned().collect();
     // Open files are found again through `/proc/self/fd`.
-    wall::stand(&confine, &Gate { own, seen: vec!["/proc".into()] });
+    let seen = ["/proc".into()].into_iter().chain(reach.seen).collect();
+    wall::stand(&confine, &Gate { own, seen, connects: reach.connects });
     log.flow()?;
     let files = open(&root, &confine, staging)?;
     files.tend().context("the directory cannot be tended")?;
@@ -59,7 +60,7 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
 /// Where the snapshots of the directory are kept.
 struct Keeping {
     store: StoreUrl,
-    dir: Option<PathBuf>,
+    reach: Reach,
     name: SandboxId,
     /// The flags of other commands that mean it.
     words: String,
@@ -69,14 +70,14 @@ impl Keeping {
     fn of(confine: &Confine, root: &Path) -> Result<Option<Self>> {
         let Some(url) = &confine.snapshots else { return Ok(None) };
         stores::refuse_overlap(url, root)?;
-        let (store, dir) = stores::settle(url)?;
+        let (store, reach) = stores::settle(url)?;
         let name = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
         let place = Place::Directory {
             dir: confine.dir().into(),
             snapshots: Some(url.clone()),
             name: name.to_string(),
         };
-        Ok(Some(Self { store, dir, name, words: place.words() }))
+        Ok(Some(Self { store, reach, name, words: place.words() }))
     }
 
     async fn of_tree(self, files: HostFs) -> Result<HostFs> {

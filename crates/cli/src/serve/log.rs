@@ -13,8 +13,8 @@ use crate::failure::OrHint as _;
 
 use lines::{LineWriter, Lines};
 
-/// What the embedded database calls itself in log lines.
-const DATABASE: [&str; 2] = ["fjall", "lsm_tree"];
+/// What drivers of databases call themselves in log lines.
+const DATABASE: [&str; 3] = ["fjall", "lsm_tree", "tokio_postgres"];
 
 /// The log of the process. What is still to be written is written when it is dropped.
 pub(super) struct Log {
@@ -72,8 +72,8 @@ impl Drop for Log {
     }
 }
 
-/// The filter that a text spells. The embedded database tells much at each start, host paths among
-/// it, and says it only to whoever asks by its name.
+/// The filter that a text spells. Databases tell much, host paths and the content of files among it,
+/// and say it only to whoever asks by their names.
 fn filter_of(text: &str) -> Result<EnvFilter> {
     let mut filter = EnvFilter::try_new(text)?;
     if filter.max_level_hint() > Some(LevelFilter::WARN) {

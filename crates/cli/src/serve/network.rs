@@ -57,3 +57,8 @@ pub(super) fn listen_on(addresses: &[SocketAddr]) -> Result<TcpListener> {
     rustix::net::listen(&listener, QUEUE).context("the port cannot be used")?;
     Ok(listener)
 }
+
+/// The port on which a listener listens.
+pub(super) fn port(listener: &TcpListener) -> Result<u16> {
+    Ok(listener.local_addr().context("the port cannot be told")?.port())
+}

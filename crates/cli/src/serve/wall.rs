@@ -36,8 +36,10 @@ pub(super) fn limit_process() {
 pub(super) struct Gate {
     /// Directories whose files may be read, made, changed, moved and removed.
     pub(super) own: Vec<PathBuf>,
-    /// Directories that may be read.
+    /// Files and directories that may be read.
     pub(super) seen: Vec<PathBuf>,
+    /// Whether other machines may be called.
+    pub(super) connects: bool,
 }
 
 /// Builds the wall for this thread and all that it will start, unless the operator does without.
@@ -67,13 +69,15 @@ fn restrict(gate: &Gate) -> Result<RulesetStatus, RulesetError> {
     // among them because they can be moved and removed; nothing here is run.
     let owning = everything & !(AccessFs::Execute | AccessFs::IoctlDev);
     let seeing: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
+    let network = AccessNet::from_all(TRIED);
+    let network = if gate.connects { network & !AccessNet::ConnectTcp } else { network };
     let status = Ruleset::default()
         // A kernel without this right forbids every move between directories.
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::Refer)?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(everything)?
-        .handle_access(AccessNet::from_all(TRIED))?
+        .handle_access(network)?
         .scope(Scope::from_all(TRIED))?
         .create()?
         .add_rules(rules(&gate.own, owning))?
@@ -103,7 +107,7 @@ mod tests {
     #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a skipped test is loud")]
     fn behind_the_wall(own: &[&Path], work: impl FnOnce() + Send) {
         let own = own.iter().map(|dir| (*dir).to_owned()).collect();
-        let gate = Gate { own, seen: vec!["/proc".into()] };
+        let gate = Gate { own, seen: vec!["/proc".into()], connects: false };
         thread::scope(|scope| {
             let walled = scope.spawn(|| match restrict(&gate) {
                 Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => work(),

@@ -20,9 +20,11 @@ mod reach;
 mod reference;
 mod sandbox;
 mod serve;
+mod sharing;
 mod site;
 mod snapshot;
 mod store;
+mod store_copy;
 mod transfer;
 
 // The machinery of the attacks.

@@ -6,14 +6,21 @@ mod meta;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use engine::Error;
 use utoipa::openapi::{RefOr, Response};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
+use crate::problem::Problem;
 
 /// Answers that many routes share, by the names that the description gives them.
 pub(crate) fn shared_responses() -> BTreeMap<String, RefOr<Response>> {
     fs_v1::problem_components()
+}
+
+/// The problem that a failure is before any face saw the request.
+pub(crate) fn problem(app: &App, err: &Error) -> Problem {
+    fs_v1::problem(app, err)
 }
 
 /// Routes that ask who is there.

@@ -49,6 +49,11 @@ pub(super) fn explain(app: &App, err: &Error, asked: Asked, places: &[&Place]) -
     finish(problem.message(&message), kind)
 }
 
+/// The problem that a failure is, whatever was asked.
+pub(in crate::faces) fn problem(app: &App, err: &Error) -> Problem {
+    explain(app, err, Asked::Any, &[])
+}
+
 /// The problem of a session that is not there, or is there already.
 pub(super) fn session_problem(err: &Error, id: &str) -> Problem {
     let kind = err.kind();

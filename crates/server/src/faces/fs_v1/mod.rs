@@ -22,7 +22,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 
-pub(super) use errors::problem_components;
+pub(super) use errors::{problem, problem_components};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()

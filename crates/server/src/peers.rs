@@ -1,0 +1,215 @@
+//! Other servers on the same store: their changes are seen, and ours are sent to the one who leads.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use engine::Leader;
+use http::header::{
+    CACHE_CONTROL, CONNECTION, HOST, HeaderName, PRAGMA, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::TokioExecutor;
+use parking_lot::Mutex;
+
+use crate::app::App;
+use crate::faces;
+
+/// What a request bears that another server sent us. It is never sent on.
+const FORWARDED: HeaderName = HeaderName::from_static("x-sandkeep-forwarded");
+/// How long a leader may take to answer the phone.
+const CONNECT: Duration = Duration::from_secs(1);
+/// What concerns one connection and not the request.
+const OF_CONNECTION: [HeaderName; 7] = [
+    CONNECTION,
+    HOST,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// How other servers are spoken to.
+#[derive(Clone, Debug)]
+pub(crate) struct Peers(Client<HttpConnector, Lent>);
+
+impl Peers {
+    pub(crate) fn new() -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_connect_timeout(Some(CONNECT));
+        connector.set_nodelay(true);
+        Self(Client::builder(TokioExecutor::new()).build(connector))
+    }
+}
+
+/// Looks at the store before a read that wants no old answer, and sends a change to the server that
+/// asks for it.
+pub(crate) async fn attend(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        if wants_news(request.headers())
+            && let Err(err) = app.workspace.refresh().await
+        {
+            return faces::problem(&app, &err).into_response();
+        }
+        return next.run(request).await;
+    }
+    match app.workspace.leader().filter(|_| may_be_sent(&request)) {
+        Some(leader) => send(&app, &leader, request, next).await,
+        None => next.run(request).await,
+    }
+}
+
+/// Whether a client wants to see what others did a moment ago.
+fn wants_news(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(CACHE_CONTROL).iter().chain(headers.get_all(PRAGMA));
+    let mut words = values.filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
+    words.any(|word| matches!(word.trim(), "no-cache" | "no-store" | "max-age=0"))
+}
+
+/// Sessions are known only where they were opened.
+fn may_be_sent(request: &Request) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    let names_session = query.split('&').any(|pair| {
+        let name = pair.split('=').next();
+        matches!(name, Some("sessionId" | "session_id"))
+    });
+    let path = request.uri().path();
+    !names_session
+        && !path.starts_with("/v1/sessions")
+        && !request.headers().contains_key(FORWARDED)
+}
+
+/// Sends a request to the leader; makes the change here if he cannot be reached.
+async fn send(app: &App, leader: &Leader, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Some(uri) = uri_at(leader.address(), &parts.uri) else {
+        leader.distrust();
+        return next.run(Request::from_parts(parts, body)).await;
+    };
+    let lent = Arc::new(Mutex::new(Some(body)));
+    let outgoing = outgoing(&parts, uri, &lent);
+    match app.peers.0.request(outgoing).await {
+        Ok(answer) => {
+            let (mut parts, body) = answer.into_parts();
+            OF_CONNECTION.iter().for_each(|name| drop(parts.headers.remove(name)));
+            Response::from_parts(parts, Body::new(body))
+        }
+        Err(err) => {
+            let untouched = lent.lock().take();
+            leader.distrust();
+            match untouched {
+                Some(body) => {
+                    tracing::warn!(error = &err as &dyn std::error::Error, "the leader is away");
+                    parts.headers.insert(FORWARDED, HeaderValue::from_static("back"));
+                    next.run(Request::from_parts(parts, body)).await
+                }
+                None => lost(app, &err),
+            }
+        }
+    }
+}
+
+/// The request as the leader gets it.
+fn outgoing(
+    parts: &http::request::Parts,
+    uri: Uri,
+    lent: &Arc<Mutex<Option<Body>>>,
+) -> http::Request<Lent> {
+    let mut outgoing = http::Request::new(Lent { owner: Arc::clone(lent), taken: None });
+    *outgoing.method_mut() = parts.method.clone();
+    *outgoing.uri_mut() = uri;
+    *outgoing.headers_mut() = parts.headers.clone();
+    OF_CONNECTION.iter().for_each(|name| drop(outgoing.headers_mut().remove(name)));
+    outgoing.headers_mut().insert(FORWARDED, HeaderValue::from_static("once"));
+    outgoing
+}
+
+/// The answer when the leader was there, and then was not.
+fn lost(app: &App, err: &Error) -> Response {
+    tracing::warn!(error = err as &dyn std::error::Error, "the leader did not answer");
+    let message = "another server did not answer; whether the change happened is not known";
+    let err = engine::Error::new(engine::ErrorKind::Unavailable, message);
+    faces::problem(app, &err).into_response()
+}
+
+fn uri_at(address: &str, uri: &Uri) -> Option<Uri> {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    format!("{}{path}", address.trim_end_matches('/')).parse().ok()
+}
+
+/// A body that its owner gets back if nobody began to read it.
+#[derive(Debug)]
+struct Lent {
+    owner: Arc<Mutex<Option<Body>>>,
+    taken: Option<Body>,
+}
+
+impl HttpBody for Lent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.taken.is_none() {
+            let body = self.owner.lock().take();
+            self.taken = body;
+        }
+        match &mut self.taken {
+            Some(body) => Pin::new(body).poll_frame(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.taken {
+            Some(body) => body.is_end_stream(),
+            None => self.owner.lock().as_ref().is_none_or(HttpBody::is_end_stream),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.taken {
+            Some(body) => body.size_hint(),
+            None => self.owner.lock().as_ref().map(HttpBody::size_hint).unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_is_wanted_by_these_words() {
+        let wants = |name: HeaderName, value: &'static str| {
+            wants_news(&HeaderMap::from_iter([(name, HeaderValue::from_static(value))]))
+        };
+        assert!(wants(CACHE_CONTROL, "no-cache"));
+        assert!(wants(CACHE_CONTROL, "private, max-age=0"));
+        assert!(wants(PRAGMA, "no-cache"));
+        assert!(!wants(CACHE_CONTROL, "max-age=60"));
+        assert!(!wants(HOST, "no-cache"));
+    }
+
+    #[test]
+    fn a_leader_is_asked_at_its_own_address() {
+        let uri: Uri = "/v1/fs/file?path=a%20b".parse().unwrap();
+        let at = |address| uri_at(address, &uri).map(|uri| uri.to_string());
+        let expected = Some("http://10.0.0.1:7777/v1/fs/file?path=a%20b".to_owned());
+        assert_eq!(at("http://10.0.0.1:7777"), expected);
+        assert_eq!(at("http://10.0.0.1:7777/"), expected);
+        assert_eq!(at("not an address"), None);
+    }
+}
