@@ -4,6 +4,10 @@
 //! Every value of a ref is stored behind a mark: 16 random bytes of the one who wants to set it. Who
 //! got no answer asks again for the same change. If it happened the first time, the second try loses
 //! to a value with his own mark, and he knows that he won.
+//!
+//! If a third one changed the ref in between, the mark is gone: a swap that was tried twice may be
+//! lost to a value that came after its own. Whoever must know keeps that in the value, as roots keep
+//! the last commit of each of their writers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -130,8 +134,11 @@ impl Refs for Steady {
             tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             self.storage.delete_ref(key, token)
         });
+        if is_deleted.await? {
+            return Ok(true);
+        }
         // A try whose answer got lost may have done it. It is gone, which is what was wanted.
-        Ok(is_deleted.await? || tries.into_inner() > 1)
+        Ok(tries.into_inner() > 1 && self.load(key).await?.is_none())
     }
 
     async fn list_refs(

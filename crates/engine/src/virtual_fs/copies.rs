@@ -23,7 +23,7 @@ use super::trunk::{State, Trunk};
 /// Where copies are announced. Keys behind it begin with the time, in milliseconds.
 pub(super) const COPIES: &str = "gc/copies/";
 /// How often a state is looked at again that changes all the time.
-const TRIES: u32 = 16;
+const TRIES: u32 = 64;
 
 impl Trunk {
     /// A state, to be read for as long as it is held.
@@ -57,6 +57,8 @@ impl Trunk {
         if self.shelf.is_resident() || !self.shelf.cache.storage().capabilities().shared {
             return self.state_at(point).await;
         }
+        // Our own commits wait meanwhile; those of others may come in between.
+        let _turn = self.fresh.turn().await;
         for _ in 0..TRIES {
             let state = self.stored_state(point).await?;
             self.announce(&state.root).await?;
