@@ -12,6 +12,8 @@ use super::{Ability, Backend, SUBJECTS, Store};
 
 /// How long one promise may take. A hang becomes a failure of that promise alone.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The same on a server, which several promises keep busy at once.
+const PATIENCE_WITH_SERVERS: Duration = Duration::from_secs(600);
 /// How long the crashes may take, of which there are many.
 const LONG_PATIENCE: Duration = Duration::from_secs(3600);
 
@@ -54,7 +56,11 @@ fn run(promise: &'static Promise, backend: &Backend) -> Result<(), Failed> {
     let runtime = Builder::new_multi_thread().worker_threads(4).enable_all().build()?;
     let home = (backend.home)();
     let store = runtime.block_on(Store::open(&home.url));
-    let patience = if promise.name.contains("killed") { LONG_PATIENCE } else { PATIENCE };
+    let patience = match (promise.name.contains("killed"), home.url.contains("://")) {
+        (true, _) => LONG_PATIENCE,
+        (false, true) => PATIENCE_WITH_SERVERS,
+        (false, false) => PATIENCE,
+    };
     let check = runtime.spawn((promise.check)(store));
     let outcome = runtime.block_on(async { timeout(patience, check).await });
     wind_down(runtime);
