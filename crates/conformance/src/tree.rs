@@ -12,6 +12,7 @@ use engine::{
     SandboxPath, Span, Version, WriteMode, WriteOptions, Written,
 };
 use futures::TryStreamExt as _;
+use futures::future::join_all;
 
 use crate::Fixture;
 use crate::body;
@@ -42,6 +43,13 @@ impl Tree {
     /// Makes a file of this content, whatever was there.
     pub(crate) async fn put(&self, file: &str, content: impl Into<Bytes>) -> Written {
         self.try_put(file, content, replace()).await.unwrap()
+    }
+
+    /// Makes many empty files, several at a time.
+    pub(crate) async fn put_all(&self, files: impl Iterator<Item = String>) {
+        for some in files.collect::<Vec<_>>().chunks(32) {
+            join_all(some.iter().map(|file| self.put(file, ""))).await;
+        }
     }
 
     /// Writes a body in one piece.

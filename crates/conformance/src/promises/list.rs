@@ -88,9 +88,7 @@ async fn a_child_carries_its_version(tree: Tree) {
 
 async fn two_thousand_children_are_all_listed(tree: Tree) {
     let names: Vec<String> = (0..2000).map(|n| format!("{n:04}")).collect();
-    for name in &names {
-        tree.put(&format!("/dir/{name}"), "").await;
-    }
+    tree.put_all(names.iter().map(|name| format!("/dir/{name}"))).await;
     assert_eq!(tree.names("/dir").await, names);
 }
 

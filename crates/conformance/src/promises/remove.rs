@@ -111,9 +111,7 @@ async fn a_removed_file_can_become_a_directory(tree: Tree) {
 }
 
 async fn a_directory_of_a_thousand_files_is_removed(tree: Tree) {
-    for n in 0..1000 {
-        tree.put(&format!("/dir/{n}"), "").await;
-    }
+    tree.put_all((0..1000).map(|n| format!("/dir/{n}"))).await;
     removed(&tree, "/dir", Depth::All).await;
     assert!(tree.names("/").await.is_empty());
 }

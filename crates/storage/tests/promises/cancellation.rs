@@ -91,7 +91,7 @@ async fn reads_whose_callers_leave_do_no_harm(store: Store) {
     let key = fresh();
     store.put(key, &vec![1; 1 << 20]).await;
     let token = store.create("a", "x").await;
-    for round in 0..100_u64 {
+    for round in 0..u64::from(store.times(100)) {
         let patience = Duration::from_micros(round * 5);
         timeout(patience, store.get(&key)).await.ok();
         timeout(patience, store.load(&named("a"))).await.ok();
@@ -102,7 +102,7 @@ async fn reads_whose_callers_leave_do_no_harm(store: Store) {
 }
 
 async fn callers_that_leave_hold_nobody_up(store: Store) {
-    for round in 0..500 {
+    for round in 0..store.times(500) {
         let (key, expected) = (named(&format!("left/{round}")), Expected::Absent);
         let swap = store.swap(&key, &expected, "x".into());
         timeout(Duration::ZERO, swap).await.ok();

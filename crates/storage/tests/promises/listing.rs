@@ -138,7 +138,7 @@ async fn a_listing_among_changes_tells_every_lasting_object_once(store: Store) {
     let changing = tokio::spawn({
         let store = store.clone();
         async move {
-            for number in 0..200 {
+            for number in 0..store.times(200) {
                 // Odd numbers come and go, even ones last.
                 let key = numbered(domain, number * 2 + 1_000_001);
                 store.put(key, b"passing").await;
