@@ -11,7 +11,7 @@ use crate::outside::Premises;
 use crate::raw_http::{Connection, TAR, quoted};
 use crate::server_process::ServerProcess;
 
-const LIMIT_MIB: u64 = 64;
+const LIMIT_MIB: u64 = 48;
 const PIECE: usize = 1 << 20;
 
 #[test]

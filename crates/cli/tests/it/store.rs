@@ -279,7 +279,7 @@ fn what_is_no_store_is_refused() {
     fs::write(site.path("work/plain"), "").unwrap();
     for (url, words) in [
         ("store", "a storage URL has a scheme"),
-        ("redis://x", "the scheme is not known"),
+        ("floppy://x", "the scheme is not known"),
         ("file:~/store", "`~` is not expanded behind file:"),
     ] {
         let assert = site.run(&["serve", "--port", "0", "--store", url]).code(2);

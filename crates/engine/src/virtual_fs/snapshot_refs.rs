@@ -117,6 +117,9 @@ impl SnapshotRefs<'_> {
         let Ref { value, token } = stored.ok_or_else(|| missing(id))?;
         let record = Record::decode(&value).map_err(|err| damaged(err.0))?;
         if record.root.family.domain != self.trunk.state().root.family.domain {
+            // Another sandbox may have the id by now, and it is one of its snapshots.
+            let root = storage.load(&self.trunk.ref_key()?).await.map_err(meaning)?;
+            self.trunk.stored_root(root.as_ref())?;
             let message = format!("the snapshot `{id}` belongs to another family of sandboxes");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }

@@ -68,9 +68,12 @@ impl Expected {
 
     fn is_met_by(&self, found: &Found<'_>) -> bool {
         let mut rest = found.clone();
-        let doubts =
-            self.doubts.iter().all(|(before, after)| rest.take(after) || rest.take(before));
-        doubts && rest.take(&self.certain) && rest.0.is_empty()
+        let doubts = self.doubts.iter().all(|(before, after)| {
+            let names = before.keys().chain(after.keys());
+            let about = rest.take(names);
+            about.is(after) || about.is(before)
+        });
+        doubts && rest.is(&self.certain)
     }
 }
 
@@ -89,16 +92,17 @@ impl<'a> Found<'a> {
         Self(tree.files.iter().filter_map(own).collect())
     }
 
-    /// Takes out files, if all of them are there.
-    fn take(&mut self, files: &Files) -> bool {
+    /// Takes out those of some names that are there.
+    fn take<'n>(&mut self, names: impl Iterator<Item = &'n u32>) -> Self {
+        Self(names.filter_map(|name| self.0.remove_entry(name)).collect())
+    }
+
+    /// Whether these files are there, and no others.
+    fn is(&self, files: &Files) -> bool {
         let is_there = |(name, pieces): (&u32, &Vec<Piece>)| {
             self.0.get(name).is_some_and(|bytes| *bytes == content(pieces))
         };
-        let all = files.iter().all(is_there);
-        if all {
-            self.0.retain(|name, _| !files.contains_key(name));
-        }
-        all
+        self.0.len() == files.len() && files.iter().all(is_there)
     }
 }
 

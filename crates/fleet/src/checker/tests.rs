@@ -256,6 +256,22 @@ fn a_move_in_doubt_happened_or_did_not_but_never_by_half() {
 }
 
 #[test]
+fn a_removal_in_doubt_happened_or_did_not() {
+    let story = || {
+        let mut story = Story::default();
+        story.done(1, write(1));
+        story.done(1, write(2));
+        story.doubtful(1, Act::Remove { name: 2 });
+        story
+    };
+    let mut tree = fresh();
+    put_piece(&mut tree, 1, 1, &[PIECE]);
+    assert_eq!(story().complaints(&tree), "");
+    put_piece(&mut tree, 1, 2, &[PIECE]);
+    assert_eq!(story().complaints(&tree), "");
+}
+
+#[test]
 fn an_act_that_was_cut_short_by_a_kill_is_in_doubt() {
     let story = || {
         let mut story = Story::default();
