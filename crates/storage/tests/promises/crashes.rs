@@ -36,9 +36,11 @@ async fn what_a_killed_process_acknowledged_is_there_and_nothing_is_torn(store: 
     let mut seen = [0; LANES as usize];
     let (mut acknowledged, mut slowest) = (0, Duration::ZERO);
     let rounds = rounds(&url);
+    // A server that keeps other promises at the same time takes its time.
+    let longest = if url.contains("://") { 4000 } else { 200 };
     for round in 0..rounds {
         let process = Mortal::start(&url);
-        thread::sleep(Duration::from_millis(rand::rng().random_range(0..200)));
+        thread::sleep(Duration::from_millis(rand::rng().random_range(0..longest)));
         let told = process.kill();
         let begin = Instant::now();
         let store = Store::open(&url).await;
