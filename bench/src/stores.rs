@@ -15,6 +15,7 @@ use engine::{
 use futures::TryStreamExt as _;
 use futures::future::try_join_all;
 use servers::{Kind, Proxy, Server, Traffic};
+use storage::Storage;
 
 use crate::tree::written;
 
@@ -124,7 +125,8 @@ async fn over_the_line(name: &str, server: &Server) -> Result<String> {
     let proxy = Proxy::to(server.address());
     let url = server.url_via(proxy.address(), "line");
     let id = SandboxId::parse("line")?;
-    let files = opened(&url).await?.create(&id, Limits::default()).await?;
+    let storage = storage::open(&url).await?;
+    let files = opened(&storage).create(&id, Limits::default()).await?;
     plant(&files).await?;
     let mut rows = String::new();
     for operation in OPERATIONS {
@@ -132,10 +134,8 @@ async fn over_the_line(name: &str, server: &Server) -> Result<String> {
         for time in 0..TIMES {
             let files = match operation.manner {
                 Manner::Warm => files.clone(),
-                Manner::Cold => opened(&url).await?.sandbox(&id).await?,
+                Manner::Cold => opened(&storage).sandbox(&id).await?,
             };
-            // Connections of the opening are over.
-            tokio::time::sleep(Duration::from_millis(20)).await;
             proxy.reset_traffic();
             (operation.run)(&files, time).await.with_context(|| operation.name)?;
             let Traffic { round_trips, sent, received, .. } = proxy.traffic();
@@ -151,9 +151,10 @@ async fn over_the_line(name: &str, server: &Server) -> Result<String> {
     Ok(rows)
 }
 
-async fn opened(url: &str) -> Result<Store> {
+/// A store that has seen nothing yet.
+fn opened(storage: &Arc<dyn Storage>) -> Store {
     let options = StoreOptions { staleness: NEVER, ..StoreOptions::default() };
-    Ok(Store::open_with(url, options).await?)
+    Store::over_with(Arc::clone(storage), options)
 }
 
 async fn plant(files: &VirtualFs) -> Result<()> {
