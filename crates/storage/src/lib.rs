@@ -70,4 +70,4 @@ pub use memory::MemoryStorage;
 pub use probe::probe;
 pub use steady::steady;
 pub use token::{Expected, Listed, Ref, Swap, Token};
-pub use url::open;
+pub use url::{connect, open};

@@ -43,8 +43,8 @@ pub async fn open(url: &str) -> Result<Arc<dyn Storage>> {
     Ok(storage)
 }
 
-/// The storage that a URL names, not proven yet.
-pub(crate) async fn connect(url: &str) -> Result<Arc<dyn Storage>> {
+/// Opens the store that a URL names without proving it, as one may that was proven a moment ago.
+pub async fn connect(url: &str) -> Result<Arc<dyn Storage>> {
     // What follows are URLs of their own.
     if let Some(parts) = url.strip_prefix("split:") {
         return Box::pin(crate::split::open(parts)).await;

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use libtest_mimic::{Arguments, Trial};
 use promises::{Ability, Backend, Home, mortal, trials};
 use servers::{Kind, Server, together};
+use tokio::runtime::Builder;
 
 /// The servers for which there is a driver in this build.
 const SERVERS: &[(&str, Kind)] = &[
@@ -48,9 +49,16 @@ fn main() {
 /// Every promise, each on a store of its own of one server.
 fn all_of(name: &'static str, kind: Kind) -> Vec<Trial> {
     let (server, stores) = (Server::start(kind), AtomicU32::new(0));
+    prove(&server.url("proof"));
     let home = move || {
         let number = stores.fetch_add(1, Ordering::Relaxed);
         Home { url: server.url(&format!("trial-{number}")), alive: Box::new(()) }
     };
     trials(&Backend::new(name, &[Ability::Lasts], home))
+}
+
+/// Opens a store of a server in the way that everybody does, which is refused unless it is sound.
+fn prove(url: &str) {
+    let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(sandkeep_storage::open(url)).map(drop).unwrap();
 }

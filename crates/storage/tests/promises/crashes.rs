@@ -13,7 +13,7 @@ use sandkeep_storage::{ErrorKind, frame};
 
 use super::mortal::{self, LANES, PARTS, content, count, part, root};
 use super::promises;
-use super::store::Store;
+use super::store::{Store, is_server};
 
 promises! {
     a_store_that_another_process_has_open_is_refused needs Lasts, Exclusive;
@@ -37,13 +37,13 @@ async fn what_a_killed_process_acknowledged_is_there_and_nothing_is_torn(store: 
     let (mut acknowledged, mut slowest) = (0, Duration::ZERO);
     let rounds = rounds(&url);
     // A server that keeps other promises at the same time takes its time.
-    let longest = if url.contains("://") { 4000 } else { 200 };
+    let longest = if is_server(&url) { 3000 } else { 200 };
     for round in 0..rounds {
         let process = Mortal::start(&url);
         thread::sleep(Duration::from_millis(rand::rng().random_range(0..longest)));
         let told = process.kill();
         let begin = Instant::now();
-        let store = Store::open(&url).await;
+        let store = Store::for_trial(&url).await;
         slowest = slowest.max(begin.elapsed());
         for (lane, seen) in (0..LANES).zip(&mut seen) {
             let told = told.get(&lane).copied().unwrap_or(*seen);
@@ -53,7 +53,7 @@ async fn what_a_killed_process_acknowledged_is_there_and_nothing_is_torn(store: 
     }
     println!("{rounds} kills, {acknowledged} commits acknowledged, slowest open {slowest:?}");
     assert!(acknowledged > rounds, "too little was under way");
-    let store = Store::open(&url).await;
+    let store = Store::for_trial(&url).await;
     for (lane, seen) in (0..LANES).zip(seen) {
         check(&store, lane, 0, seen, rounds).await;
     }
@@ -82,8 +82,7 @@ async fn check(store: &Store, lane: u8, from: u32, told: u32, round: u32) -> u32
 #[expect(clippy::disallowed_methods, reason = "the long form is asked for from outside")]
 fn rounds(url: &str) -> u32 {
     // Opening a store that is a server takes longer, and leaves nothing to repair.
-    let is_server = url.contains("://");
-    match (is_server, env::var_os("SANDKEEP_LONG").is_some()) {
+    match (is_server(url), env::var_os("SANDKEEP_LONG").is_some()) {
         (false, true) => 200,
         (true, true) => 50,
         (false, false) => 20,

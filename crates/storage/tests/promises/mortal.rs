@@ -20,7 +20,7 @@ pub(crate) const PARTS: u32 = 3;
 pub(crate) fn live(url: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let store = Store::open(url).await;
+        let store = Store::for_trial(url).await;
         println!("open");
         let lanes = (0..LANES).map(|lane| tokio::spawn(commit_for_ever(store.clone(), lane)));
         futures::future::join_all(lanes.collect::<Vec<_>>()).await;

@@ -8,6 +8,7 @@ use libtest_mimic::{Failed, Trial};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
+use super::store::is_server;
 use super::{Ability, Backend, SUBJECTS, Store};
 
 /// How long one promise may take. A hang becomes a failure of that promise alone.
@@ -55,8 +56,8 @@ pub(crate) fn trials(backend: &Backend) -> Vec<Trial> {
 fn run(promise: &'static Promise, backend: &Backend) -> Result<(), Failed> {
     let runtime = Builder::new_multi_thread().worker_threads(4).enable_all().build()?;
     let home = (backend.home)();
-    let store = runtime.block_on(Store::open(&home.url));
-    let patience = match (promise.name.contains("killed"), home.url.contains("://")) {
+    let store = runtime.block_on(Store::for_trial(&home.url));
+    let patience = match (promise.name.contains("killed"), is_server(&home.url)) {
         (true, _) => LONG_PATIENCE,
         (false, true) => PATIENCE_WITH_SERVERS,
         (false, false) => PATIENCE,
