@@ -39,7 +39,6 @@ impl Trouble {
     pub(crate) fn make(self, crew: &mut Crew, server: &mut Server, line: &mut Line) -> Made {
         let mut made = Made::default();
         let mut dice = rand::rng();
-        line.spoil();
         while crew.works() {
             let pause = Duration::from_millis(dice.random_range(1000..2000));
             wait(crew, pause);
@@ -108,22 +107,24 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn to(server: &Server, trouble: Trouble) -> Self {
-        let bad = trouble == Trouble::BadLine;
-        let proxies = (0..PROCESSES).filter(|_| bad).map(|_| Proxy::to(server.address()));
-        Self { proxies: proxies.collect() }
+        let proxies = match trouble {
+            Trouble::BadLine => (0..PROCESSES).map(|_| Self::bad(server)).collect(),
+            Trouble::None | Trouble::ServersKilled | Trouble::DatabaseRestarted => Vec::new(),
+        };
+        Self { proxies }
     }
 
-    /// From now on all is slow, and connections break.
-    fn spoil(&mut self) {
-        for proxy in &self.proxies {
-            proxy.set(servers::Trouble {
-                delay: Duration::from_millis(4),
-                cut: 0.005,
-                refuse: 0.1,
-                stall: 0.005,
-                stall_time: Duration::from_millis(300),
-            });
-        }
+    /// On this way all is slow, and connections break.
+    fn bad(server: &Server) -> Proxy {
+        let proxy = Proxy::to(server.address());
+        proxy.set(servers::Trouble {
+            delay: Duration::from_millis(4),
+            cut: 0.005,
+            refuse: 0.1,
+            stall: 0.005,
+            stall_time: Duration::from_millis(300),
+        });
+        proxy
     }
 
     /// How each process reaches the store.
