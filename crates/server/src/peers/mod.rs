@@ -1,26 +1,25 @@
 //! Other servers on the same store: their changes are seen, and ours are sent to the one who leads.
 
-use std::pin::Pin;
+mod loan;
+
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
 use engine::Leader;
 use http::header::{
     CACHE_CONTROL, CONNECTION, HOST, HeaderName, PRAGMA, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Method, Uri};
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::TokioExecutor;
-use parking_lot::Mutex;
 
+use self::loan::{Lent, Loan};
 use crate::app::App;
 use crate::faces;
 
@@ -96,36 +95,39 @@ async fn send(app: &App, leader: &Leader, request: Request, next: Next) -> Respo
         leader.distrust();
         return next.run(Request::from_parts(parts, body)).await;
     };
-    let lent = Arc::new(Mutex::new(Some(body)));
-    let outgoing = outgoing(&parts, uri, &lent);
-    match app.peers.0.request(outgoing).await {
-        Ok(answer) => {
-            let (mut parts, body) = answer.into_parts();
-            OF_CONNECTION.iter().for_each(|name| drop(parts.headers.remove(name)));
-            Response::from_parts(parts, Body::new(body))
+    let (loan, lent) = Loan::of(body);
+    let outgoing = outgoing(&parts, uri, lent);
+    let Some(outcome) = loan.wait(app.peers.0.request(outgoing)).await else {
+        leader.distrust();
+        tracing::warn!(leader = leader.address(), "the leader is silent");
+        return in_doubt(app);
+    };
+    let err = match outcome {
+        Ok(answer) => return passed_on(answer),
+        Err(err) => err,
+    };
+    leader.distrust();
+    tracing::warn!(error = &err as &dyn std::error::Error, "the leader is away");
+    // He may have done what he was asked for, unless there was nobody to ask.
+    match loan.back().filter(|_| err.is_connect()) {
+        Some(body) => {
+            parts.headers.insert(FORWARDED, HeaderValue::from_static("back"));
+            next.run(Request::from_parts(parts, body)).await
         }
-        Err(err) => {
-            let untouched = lent.lock().take();
-            leader.distrust();
-            match untouched {
-                Some(body) => {
-                    tracing::warn!(error = &err as &dyn std::error::Error, "the leader is away");
-                    parts.headers.insert(FORWARDED, HeaderValue::from_static("back"));
-                    next.run(Request::from_parts(parts, body)).await
-                }
-                None => lost(app, &err),
-            }
-        }
+        None => in_doubt(app),
     }
 }
 
+/// The leader's answer, as the client gets it.
+fn passed_on(answer: http::Response<Incoming>) -> Response {
+    let (mut parts, body) = answer.into_parts();
+    OF_CONNECTION.iter().for_each(|name| drop(parts.headers.remove(name)));
+    Response::from_parts(parts, Body::new(body))
+}
+
 /// The request as the leader gets it.
-fn outgoing(
-    parts: &http::request::Parts,
-    uri: Uri,
-    lent: &Arc<Mutex<Option<Body>>>,
-) -> http::Request<Lent> {
-    let mut outgoing = http::Request::new(Lent { owner: Arc::clone(lent), taken: None });
+fn outgoing(parts: &http::request::Parts, uri: Uri, body: Lent) -> http::Request<Lent> {
+    let mut outgoing = http::Request::new(body);
     *outgoing.method_mut() = parts.method.clone();
     *outgoing.uri_mut() = uri;
     *outgoing.headers_mut() = parts.headers.clone();
@@ -135,8 +137,7 @@ fn outgoing(
 }
 
 /// The answer when the leader was there, and then was not.
-fn lost(app: &App, err: &Error) -> Response {
-    tracing::warn!(error = err as &dyn std::error::Error, "the leader did not answer");
+fn in_doubt(app: &App) -> Response {
     let message = "another server did not answer; whether the change happened is not known";
     let err = engine::Error::new(engine::ErrorKind::Unavailable, message);
     faces::problem(app, &err).into_response()
@@ -145,46 +146,6 @@ fn lost(app: &App, err: &Error) -> Response {
 fn uri_at(address: &str, uri: &Uri) -> Option<Uri> {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     format!("{}{path}", address.trim_end_matches('/')).parse().ok()
-}
-
-/// A body that its owner gets back if nobody began to read it.
-#[derive(Debug)]
-struct Lent {
-    owner: Arc<Mutex<Option<Body>>>,
-    taken: Option<Body>,
-}
-
-impl HttpBody for Lent {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.taken.is_none() {
-            let body = self.owner.lock().take();
-            self.taken = body;
-        }
-        match &mut self.taken {
-            Some(body) => Pin::new(body).poll_frame(cx),
-            None => Poll::Ready(None),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match &self.taken {
-            Some(body) => body.is_end_stream(),
-            None => self.owner.lock().as_ref().is_none_or(HttpBody::is_end_stream),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match &self.taken {
-            Some(body) => body.size_hint(),
-            None => self.owner.lock().as_ref().map(HttpBody::size_hint).unwrap_or_default(),
-        }
-    }
 }
 
 #[cfg(test)]
