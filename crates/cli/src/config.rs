@@ -1,6 +1,7 @@
 //! What the operator wants: flags, then the environment, then `sandkeep.toml`, then defaults.
 
 mod access;
+mod advertised;
 mod ceiling;
 mod confine;
 mod file;
@@ -103,10 +104,7 @@ impl ServeSettings {
         let access = Access::choose([given.over(early)?, environment, in_file])?;
         let sources = Sources { matches, in_file: &file.keys };
         let confine = flags.confine.over(file.confine).settled(sources)?.or_usual();
-        let sharing = flags.sharing.over(file.sharing);
-        if confine.store.is_none() {
-            sharing.check_stored(sources)?;
-        }
+        let sharing = flags.sharing.over(file.sharing).settled(confine.store.as_ref(), sources)?;
         Ok(Self {
             listen: flags.listen.over(file.listen).over(Listen::usual()),
             confine,

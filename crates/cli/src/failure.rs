@@ -156,6 +156,7 @@ fn code_of(kind: ErrorKind) -> u8 {
         | ErrorKind::LimitExceeded
         | ErrorKind::BrokenBody
         | ErrorKind::Timeout
+        | ErrorKind::InDoubt
         | ErrorKind::Unsupported
         | ErrorKind::Io => 1,
     }

@@ -47,21 +47,31 @@ fn opened<T>(opened: engine::Result<T>, url: &StoreUrl) -> Result<T> {
 
 /// Refuses the address of a store that cannot be there.
 pub(crate) fn refuse_missing(url: &StoreUrl) -> Result<()> {
-    match url {
-        StoreUrl::Memory => {
-            let message = "a store in memory ends with its process, and no command finds it again";
-            Err(Error::new(ErrorKind::InvalidArgument, message))
-                .or_hint(|| "keep it in a directory: --store file:DIR".into())
+    for part in url.parts() {
+        let is_missing = match &part {
+            StoreUrl::Memory => return Err(ends_with_its_process()).or_hint(kept_in_a_directory),
+            StoreUrl::Directory(dir) => local::is_empty(dir)?,
+            // SQLite takes a file without a byte for a database without a table.
+            StoreUrl::File(file) => local::look(file)?.is_none_or(|found| found.len() == 0),
+            StoreUrl::Other(_) => false,
+        };
+        if is_missing {
+            let message = format!("there is no store at {part}");
+            return Err(Error::new(ErrorKind::NotFound, message)).or_hint(|| {
+                format!("make one: sandkeep sandbox create --store {}", quoted(&url.to_string()))
+            });
         }
-        StoreUrl::Directory(dir) if local::is_empty(dir)? => Err(Error::new(
-            ErrorKind::NotFound,
-            format!("there is no store at {url}"),
-        ))
-        .or_hint(|| {
-            format!("make one: sandkeep sandbox create --store {}", quoted(&url.to_string()))
-        }),
-        StoreUrl::Directory(_) | StoreUrl::File(_) | StoreUrl::Other(_) => Ok(()),
     }
+    Ok(())
+}
+
+fn ends_with_its_process() -> Error {
+    let message = "a store in memory ends with its process, and no command finds it again";
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+fn kept_in_a_directory() -> String {
+    "keep it in a directory: --store file:DIR".into()
 }
 
 /// Refuses the snapshots of another directory. The words mean the tree on the command line.
@@ -116,12 +126,14 @@ pub(crate) fn refuse_password(url: &StoreUrl) -> Result<()> {
 /// Refuses a store within the directory whose snapshots it keeps, and the reverse: clients could
 /// change it, and each snapshot would hold those before it.
 pub(crate) fn refuse_overlap(url: &StoreUrl, root: &Path) -> Result<()> {
-    let Some(dir) = url.directory() else { return Ok(()) };
-    let dir = local::eventual(dir)?;
-    if dir.starts_with(root) || root.starts_with(&dir) {
-        let message = format!("the store {url} and the directory lie within one another");
-        return Err(Error::new(ErrorKind::InvalidArgument, message))
-            .or_hint(|| "keep the snapshots elsewhere, with another --snapshots".into());
+    for part in url.parts() {
+        let Some(path) = part.path() else { continue };
+        let path = local::eventual(path)?;
+        if path.starts_with(root) || root.starts_with(&path) {
+            let message = format!("the store {part} and the directory lie within one another");
+            return Err(Error::new(ErrorKind::InvalidArgument, message))
+                .or_hint(|| "keep the snapshots elsewhere, with another --snapshots".into());
+        }
     }
     Ok(())
 }

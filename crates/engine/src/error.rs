@@ -75,6 +75,8 @@ pub enum ErrorKind {
     Unsupported,
     /// The sandbox's directory or store is gone for now.
     Unavailable,
+    /// The store or a server stopped answering: the change may have happened, or may yet.
+    InDoubt,
     /// No session has that id.
     SessionNotFound,
     /// A session has that id already.
@@ -85,7 +87,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of `contract/errors.md`.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::NotFound,
         Self::NotADirectory,
         Self::IsADirectory,
@@ -112,6 +114,7 @@ impl ErrorKind {
         Self::Timeout,
         Self::Unsupported,
         Self::Unavailable,
+        Self::InDoubt,
         Self::SessionNotFound,
         Self::SessionExists,
         Self::Io,
@@ -146,6 +149,7 @@ impl ErrorKind {
             Self::Timeout => "timeout",
             Self::Unsupported => "unsupported",
             Self::Unavailable => "unavailable",
+            Self::InDoubt => "in_doubt",
             Self::SessionNotFound => "session_not_found",
             Self::SessionExists => "session_exists",
             Self::Io => "io",

@@ -92,7 +92,10 @@ impl Outcome {
 ///
 /// [`Busy`](ErrorKind::Busy) is none of these: others were faster each time, and that is known.
 pub(crate) fn is_doubtful(err: &Error) -> bool {
-    matches!(err.kind(), ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::Io)
+    matches!(
+        err.kind(),
+        ErrorKind::InDoubt | ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::Io
+    )
 }
 
 /// One line of what a client tells.

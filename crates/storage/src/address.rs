@@ -62,10 +62,16 @@ impl Address {
 
     /// Refuses parameters that nobody took: one that does nothing would deceive.
     pub(crate) fn check_all_taken(&self) -> Result<()> {
-        match self.parameters.first() {
-            None => Ok(()),
-            Some((name, _)) => Err(invalid(format!("{}: has no parameter {name:?}", self.scheme))),
+        let Some((name, _)) = self.parameters.first() else { return Ok(()) };
+        let scheme = &self.scheme;
+        // A password with a question mark ends up here, if nobody wrote it as %3F.
+        let is_word = |name: &str| name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'-'));
+        let is_plain = |(name, value): &(String, String)| is_word(name) && !value.contains('@');
+        if !self.parameters.iter().all(is_plain) {
+            let advice = "a '?' in a password is written %3F";
+            return Err(invalid(format!("{scheme}: has an unknown parameter; {advice}")));
         }
+        Err(invalid(format!("{scheme}: has no parameter {name:?}")))
     }
 
     /// What is left, as a URL for a driver that takes one.
@@ -136,6 +142,20 @@ mod tests {
         assert_eq!(address.take("prefix").unwrap(), None);
         address.check_all_taken().unwrap();
         assert_eq!(address.to_url(), "redis://host:1/0");
+    }
+
+    #[tokio::test]
+    async fn a_parameter_that_may_be_a_password_is_not_told() {
+        for url in [
+            "redis://me:12?hunter2@host/0",
+            "redis://me:12?hunter&two@host/0",
+            "redis://me:12?hunter&two=3@host/0",
+        ] {
+            let err = address(url).await.check_all_taken().unwrap_err();
+            assert!(!err.to_string().contains("hunter"), "{err}");
+        }
+        let err = address("redis://host?patients=3").await.check_all_taken().unwrap_err();
+        assert!(err.to_string().contains("\"patients\""), "{err}");
     }
 
     #[tokio::test]

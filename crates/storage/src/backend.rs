@@ -84,7 +84,10 @@ pub trait Storage: Objects + Refs {
 /// What a backend can do beyond what all must.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// What was acknowledged outlives the process and the machine's power.
+    /// What is stored does not end with this process, so that trees are worth turning into objects.
+    ///
+    /// Whether it outlives a power cut is for those to say who run the store: a Redis may be asked
+    /// for less (`durability=none`).
     pub durable: bool,
     /// A commit is one round trip, and after a crash is there wholly or not at all.
     pub one_step_commit: bool,

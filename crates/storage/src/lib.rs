@@ -33,6 +33,17 @@
 //! - `address`, `settings`, `url`: how a backend is named and found
 //! - `probe`: the race that a backend must survive to be opened
 
+#![cfg_attr(
+    not(all(
+        feature = "blobs",
+        feature = "dynamodb",
+        feature = "postgres",
+        feature = "redis",
+        feature = "sqlite"
+    )),
+    allow(dead_code, reason = "a build without some backends does not need all that they share")
+)]
+
 mod address;
 mod backend;
 #[cfg(feature = "blobs")]

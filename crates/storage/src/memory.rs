@@ -53,7 +53,7 @@ impl Objects for MemoryStorage {
         after: Option<ObjectKey>,
         limit: usize,
     ) -> Result<Vec<Listed>> {
-        let start = page::start(ObjectKey::first(domain), after);
+        let start = page::start(ObjectKey::first(domain), after).bound();
         let objects = self.objects.read();
         let of_domain = |key: &ObjectKey| domain.is_none_or(|domain| key.domain == domain);
         let found = objects.range((start, Bound::Unbounded));
@@ -114,7 +114,7 @@ impl Refs for MemoryStorage {
         limit: usize,
     ) -> Result<Vec<(RefKey, Ref)>> {
         let refs = self.refs.read();
-        let start = page::start(prefix, after.map(RefKey::as_str));
+        let start = page::start(prefix, after.map(RefKey::as_str)).bound();
         let found = refs.range::<str, _>((start, Bound::Unbounded));
         let matching = found.take_while(|(key, _)| key.as_str().starts_with(prefix)).take(limit);
         Ok(matching.map(|(key, value)| (key.clone(), value.clone())).collect())

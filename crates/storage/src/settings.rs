@@ -52,6 +52,18 @@ impl Settings {
         names.iter().find_map(|name| self.value(name))
     }
 
+    /// The values of names that belong together: those of the file if it has any of them, else
+    /// those of the environment. A key of one place does not go with a token of the other.
+    pub(crate) fn together<const N: usize>(&self, names: [&str; N]) -> [Option<String>; N] {
+        let is_of_file = names.iter().any(|name| self.is_in_file(name));
+        names.map(|name| self.value(name).filter(|_| !is_of_file || self.is_in_file(name)))
+    }
+
+    /// Whether the file has a value for a name.
+    pub(crate) fn is_in_file(&self, name: &str) -> bool {
+        self.file.get(name).is_some_and(|value| !value.is_empty())
+    }
+
     /// Every name and value, of the file and of the environment.
     pub(crate) fn all(&self) -> impl Iterator<Item = (String, String)> {
         let file = self.file.clone();
@@ -103,6 +115,17 @@ mod tests {
         assert_eq!(value("D").as_deref(), Some("q"));
         assert_eq!(value("E"), None);
         assert_eq!(settings.first(&["E", "NO_SUCH_NAME", "A"]).as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn what_belongs_together_comes_from_one_place() {
+        // Cargo gives every test this variable.
+        let around = "CARGO_PKG_NAME";
+        let settings = Settings::parse("KEY=1\nEMPTY=\n").unwrap();
+        assert!(settings.value(around).is_some());
+        let key = || Some("1".to_owned());
+        assert_eq!(settings.together(["KEY", around]), [key(), None]);
+        assert_eq!(settings.together(["EMPTY", around]), [None, settings.value(around)]);
     }
 
     #[test]

@@ -8,6 +8,12 @@
 //! If a third one changed the ref in between, the mark is gone: a swap that was tried twice may be
 //! lost to a value that came after its own. Whoever must know keeps that in the value, as roots keep
 //! the last commit of each of their writers.
+//!
+//! A swap that expects a token happens once at most, for a token never comes back. One that expects
+//! the ref to be absent ([`Expected::Absent`]) may happen twice: if the answer to the first try got
+//! lost and a third one removed the ref before the next, that makes it again; and so does a first
+//! try that arrives after it was given up. Whoever removes a ref may see it once more, with a value
+//! that it had.
 
 use std::fmt;
 use std::sync::Arc;

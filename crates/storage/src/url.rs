@@ -10,7 +10,7 @@ use crate::address::{Address, invalid};
 use crate::fjall::FjallStorage;
 use crate::memory::MemoryStorage;
 use crate::steady::steady;
-use crate::{ErrorKind, Result, Storage, probe};
+use crate::{ErrorKind, Result, Storage, probe, split};
 
 /// How long an operation on a store that is reached over a network is tried.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,8 +47,15 @@ pub async fn open(url: &str) -> Result<Arc<dyn Storage>> {
 pub async fn connect(url: &str) -> Result<Arc<dyn Storage>> {
     // What follows are URLs of their own.
     if let Some(parts) = url.strip_prefix("split:") {
-        return Box::pin(crate::split::open(parts)).await;
+        return split::open(parts).await;
     }
+    let storage = place(url).await?;
+    split::refuse_part(&*storage).await?;
+    Ok(storage)
+}
+
+/// Opens the store that a URL names, or one part of two.
+pub(crate) async fn place(url: &str) -> Result<Arc<dyn Storage>> {
     let mut address = Address::of(url).await?;
     match address.scheme.as_str() {
         "memory" => memory(&address),

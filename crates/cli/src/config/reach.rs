@@ -16,14 +16,12 @@ pub(crate) struct Reach {
     pub(crate) connects: bool,
 }
 
-/// How names of hosts and authorities that sign certificates are found, and where clusters put
-/// credentials that change.
-const NETWORK: [&str; 11] = [
-    "/etc/hosts",
-    "/etc/resolv.conf",
-    "/etc/nsswitch.conf",
-    "/etc/host.conf",
-    "/etc/gai.conf",
+/// How names of hosts are found.
+const NAMES: [&str; 5] =
+    ["/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"];
+/// Where authorities that sign certificates are found, and where clusters put credentials that
+/// change.
+const TRUST: [&str; 6] = [
     "/etc/ssl",
     "/etc/pki",
     "/usr/share/ca-certificates",
@@ -46,9 +44,26 @@ const NAMED: [&str; 9] = [
 /// Parameters of an address that name a file.
 const PARAMETERS: [&str; 3] = ["credentials-file=", "sslrootcert=", "cacert="];
 
+impl Reach {
+    /// The same, and what it takes to find other machines by their names and to call them.
+    pub(crate) fn calling_others(mut self) -> Self {
+        self.seen.extend(NAMES.map(PathBuf::from));
+        self.connects = true;
+        self
+    }
+}
+
 impl StoreUrl {
     /// What of this machine the store needs. A directory must exist by then.
     pub(crate) fn reach(&self) -> Reach {
+        self.parts().iter().map(Self::reach_of_part).fold(Reach::default(), |sum, part| Reach {
+            own: [sum.own, part.own].concat(),
+            seen: [sum.seen, part.seen].concat(),
+            connects: sum.connects || part.connects,
+        })
+    }
+
+    fn reach_of_part(&self) -> Reach {
         match self {
             Self::Memory => Reach::default(),
             Self::Directory(dir) => Reach { own: vec![dir.clone()], ..Reach::default() },
@@ -63,28 +78,15 @@ impl StoreUrl {
 }
 
 fn reach_of(text: &str) -> Reach {
-    // A split store is two addresses.
-    if let Some((refs, chunks)) =
-        text.strip_prefix("split:refs=").and_then(|parts| parts.split_once(",chunks="))
-    {
-        return [refs, chunks].into_iter().fold(Reach::default(), |sum, part| {
-            let part = part.parse().map_or_else(|_| Reach::default(), |url: StoreUrl| url.reach());
-            Reach {
-                own: [sum.own, part.own].concat(),
-                seen: [sum.seen, part.seen].concat(),
-                connects: sum.connects || part.connects,
-            }
-        });
-    }
     let query = text.split_once('?').map(|(_, query)| query).unwrap_or_default();
     let given = query.split('&').filter_map(|pair| {
         PARAMETERS.iter().find_map(|name| pair.strip_prefix(name)).map(PathBuf::from)
     });
-    let usual = NETWORK.iter().map(PathBuf::from);
+    let usual = TRUST.iter().map(PathBuf::from);
     let named = NAMED.iter().filter_map(|name| surroundings::path(name));
     let own_aws = surroundings::home().map(|home| home.join(".aws"));
     let seen = usual.chain(given).chain(named).chain(own_aws).collect();
-    Reach { own: Vec::new(), seen, connects: true }
+    Reach { own: Vec::new(), seen, connects: false }.calling_others()
 }
 
 #[cfg(test)]
@@ -111,6 +113,14 @@ mod tests {
         for path in ["/run/x", "/ca.pem", "/etc/resolv.conf"] {
             assert!(seen.contains(&path.into()), "{path}");
         }
+    }
+
+    #[test]
+    fn whoever_calls_other_servers_finds_them_by_name() {
+        let Reach { own, seen, connects } = reach("sqlite:/srv/s/a.db").calling_others();
+        assert_eq!(own, [PathBuf::from("/srv/s")]);
+        assert!(connects && seen.contains(&"/etc/hosts".into()));
+        assert!(!seen.contains(&"/run/secrets".into()));
     }
 
     #[test]

@@ -2,22 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::Args;
-use clap::error::{Error, ErrorKind};
-use engine::{DiskCache, StoreOptions};
-use http::Uri;
+use engine::{DiskCache, Error, ErrorKind, StoreOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::OrHint as _;
 
-use super::{Pause, Size, Source, Sources};
+use super::advertised::Advertised;
+use super::{Pause, Size, Source, Sources, StoreUrl};
 
 /// How much of a store is kept on the disk when nobody says.
 const CACHE_SIZE: u64 = 10 << 30;
 /// Every key, as a configuration file spells it.
 const KEYS: [&str; 5] =
-    ["advertise", "staleness", "store-memory", "store-cache", "store-cache-size"];
+    ["store-memory", "advertise", "staleness", "store-cache", "store-cache-size"];
+/// Those of them that mean nothing where one process has the store.
+const SHARED: [&str; 4] = ["advertise", "staleness", "store-cache", "store-cache-size"];
 
 /// One source's settings of a shared store; what is absent is left to the next source.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
@@ -27,7 +28,7 @@ pub(crate) struct Sharing {
     /// How other servers on the same store reach this one, such as http://10.0.0.5:2468; they then
     /// send it the changes of sandboxes that it changes itself. Port 0 is the one it listens on
     #[arg(long, env = "SANDKEEP_ADVERTISE", value_name = "URL")]
-    pub(crate) advertise: Option<String>,
+    pub(crate) advertise: Option<Advertised>,
 
     /// How long a change that another server made may go unseen [default: 1s]
     #[arg(long, env = "SANDKEEP_STALENESS", value_name = "TIME")]
@@ -64,63 +65,57 @@ impl Sharing {
         self
     }
 
-    /// Refuses what was said of a store where a directory is served.
-    pub(super) fn check_stored(&self, sources: Sources<'_>) -> Result<(), Error> {
-        let given = KEYS.iter().find(|key| sources.of(key) < Source::File);
-        given.map_or(Ok(()), |key| {
-            let message = format!("--{key} is about --store, not about a directory\n");
-            Err(Error::raw(ErrorKind::ArgumentConflict, message))
-        })
+    /// What of these settings means anything for what is served. The rest contradicts the place that
+    /// says what is served, if that or a stronger one says it; in a weaker place it is left aside.
+    pub(super) fn settled(self, store: Option<&StoreUrl>, sources: Sources<'_>) -> Result<Self> {
+        match store {
+            None => {
+                let why = "is about --store, not about a directory";
+                refuse(&KEYS, sources, sources.of("dir"), why)?;
+                Ok(Self::default())
+            }
+            Some(url) if url.is_in_memory() => {
+                let why = "does nothing where all is in the memory of this server";
+                refuse(&KEYS, sources, sources.of("store"), why)?;
+                Ok(Self::default())
+            }
+            Some(url) if !url.is_shared() => {
+                let why = format!("is about stores that servers share, and one process has {url}");
+                refuse(&SHARED, sources, sources.of("store"), &why)?;
+                Ok(Self { store_memory: self.store_memory, ..Self::default() })
+            }
+            Some(_) if self.store_cache.is_none() && self.store_cache_size.is_some() => {
+                let message = "--store-cache-size is about a directory that nobody named";
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+                    .or_hint(|| "name it with --store-cache DIR, or leave it out".into())
+            }
+            Some(_) => Ok(self),
+        }
     }
 
     /// How the store is used by a server that listens on this port.
-    pub(crate) fn options(&self, port: u16) -> Result<StoreOptions> {
+    pub(crate) fn options(&self, port: u16) -> StoreOptions {
         let usual = StoreOptions::default();
         let limit = self.store_cache_size.map_or(CACHE_SIZE, |Size(bytes)| bytes);
         let disk_cache = self.store_cache.clone().map(|dir| DiskCache { dir, limit });
-        Ok(StoreOptions {
+        StoreOptions {
             staleness: self.staleness.map_or(usual.staleness, |Pause(time)| time),
             memory: self.store_memory.map_or(usual.memory, |Size(bytes)| bytes),
             disk_cache,
-            address: self.advertise.as_deref().map(|it| reachable(it, port)).transpose()?,
+            address: self.advertise.as_ref().map(|address| address.on_port(port)),
+        }
+    }
+}
+
+/// Refuses the first of these keys that the place which decides, or a stronger one, speaks of.
+fn refuse(keys: &[&str], sources: Sources<'_>, decided: Source, why: &str) -> Result<()> {
+    let is_said = |source: Source| source <= decided && source != Source::Default;
+    keys.iter().find(|key| is_said(sources.of(key))).map_or(Ok(()), |key| {
+        let message = format!("--{key} {why}");
+        Err(Error::new(ErrorKind::InvalidArgument, message)).or_hint(|| {
+            "leave it out, or serve a store that several servers can have, such as sqlite:FILE or \
+             postgres://USER@HOST/DATABASE"
+                .into()
         })
-    }
-}
-
-/// An address that other servers can use.
-fn reachable(address: &str, port: u16) -> Result<String> {
-    let uri: Option<Uri> = address.parse().ok();
-    let is_plain = |uri: &Uri| {
-        let is_bare = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-        uri.scheme_str() == Some("http") && is_bare && matches!(uri.path(), "" | "/")
-    };
-    if let Some(uri) = uri.filter(is_plain)
-        && let Some(host) = uri.host()
-    {
-        let port = uri.port_u16().filter(|given| *given != 0).unwrap_or(port);
-        return Ok(format!("http://{host}:{port}"));
-    }
-    Err(anyhow!("--advertise {address:?} is no address of a server")).or_hint(|| {
-        "write http://HOST:PORT, as other servers reach it; they speak plain HTTP".into()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_plain_http_to_a_host() {
-        for (given, address) in [
-            ("http://10.0.0.5:2468", "http://10.0.0.5:2468"),
-            ("http://sandkeep-0.sandkeep:2468/", "http://sandkeep-0.sandkeep:2468"),
-            ("http://[::1]:0", "http://[::1]:7777"),
-            ("http://a", "http://a:7777"),
-        ] {
-            assert_eq!(reachable(given, 7777).unwrap(), address);
-        }
-        for bad in ["", "10.0.0.5:2468", "https://a", "http://", "http://u@a", "http://a/b"] {
-            assert!(reachable(bad, 7777).is_err(), "{bad}");
-        }
-    }
 }

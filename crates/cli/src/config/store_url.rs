@@ -22,12 +22,36 @@ pub(crate) enum StoreUrl {
 }
 
 impl StoreUrl {
-    /// The directory that the store lies in, if it lies in one.
-    pub(crate) fn directory(&self) -> Option<&Path> {
+    /// The directory or file of this machine that the store lies in, if it lies in one.
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Self::Directory(dir) => Some(dir),
-            Self::Memory | Self::File(_) | Self::Other(_) => None,
+            Self::Directory(path) | Self::File(path) => Some(path),
+            Self::Memory | Self::Other(_) => None,
         }
+    }
+
+    /// The stores that it consists of: two if it is split, else it alone.
+    pub(crate) fn parts(&self) -> Vec<Self> {
+        let text = if let Self::Other(text) = self { text.as_str() } else { "" };
+        match text.strip_prefix("split:refs=").and_then(|parts| parts.split_once(",chunks=")) {
+            Some((refs, chunks)) => [refs, chunks]
+                .map(|part| part.parse().unwrap_or_else(|_| Self::Other(part.into())))
+                .into(),
+            None => vec![self.clone()],
+        }
+    }
+
+    /// Whether several servers can have it at once.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.parts().iter().all(|part| match part {
+            Self::File(_) | Self::Other(_) => true,
+            Self::Memory | Self::Directory(_) => false,
+        })
+    }
+
+    /// Whether it ends with its process.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.parts().iter().all(|part| *part == Self::Memory)
     }
 
     /// The same store, with a relative directory beginning at `base`.
@@ -148,7 +172,7 @@ mod tests {
     #[test]
     fn a_directory_may_be_relative_for_people_and_is_absolute_for_the_storage() {
         let url = parsed("file:./store");
-        assert_eq!(url.directory(), Some(Path::new("./store")));
+        assert_eq!(url.path(), Some(Path::new("./store")));
         let url = url.relative_to(Path::new("/etc/sandkeep"));
         assert_eq!(url.absolute().unwrap(), "file:/etc/sandkeep/store");
     }
@@ -162,7 +186,7 @@ mod tests {
     #[test]
     fn a_tilde_that_no_shell_expanded_is_refused() {
         assert!("file:~/store".parse::<StoreUrl>().unwrap_err().contains("file:$HOME"));
-        assert_eq!(parsed("file:~store").directory(), Some(Path::new("~store")));
+        assert_eq!(parsed("file:~store").path(), Some(Path::new("~store")));
     }
 
     #[test]
@@ -189,6 +213,18 @@ mod tests {
         assert_eq!(parsed("sqlite:a.db"), StoreUrl::File("a.db".into()));
         assert_eq!(parsed("sqlite:///a.db").absolute().unwrap(), "sqlite:/a.db");
         assert_eq!(parsed("sqlite:"), StoreUrl::Other("sqlite:".into()));
+    }
+
+    #[test]
+    fn servers_share_what_one_process_does_not_have_alone() {
+        for text in ["sqlite:/a.db", "s3://b", "split:refs=sqlite:/a.db,chunks=s3://b"] {
+            assert!(parsed(text).is_shared() && !parsed(text).is_in_memory(), "{text}");
+        }
+        for text in ["memory:", "file:/a", "split:refs=sqlite:/a.db,chunks=file:/b"] {
+            assert!(!parsed(text).is_shared(), "{text}");
+        }
+        assert!(parsed("split:refs=memory:,chunks=memory:").is_in_memory());
+        assert!(!parsed("file:/a").is_in_memory());
     }
 
     #[test]

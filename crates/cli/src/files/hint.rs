@@ -38,7 +38,7 @@ pub(super) fn next(
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
             Some(format!("see what it is: {}", fs(&format!("stat {path}"))))
         }
-        ErrorKind::PreconditionFailed => {
+        ErrorKind::PreconditionFailed | ErrorKind::InDoubt => {
             Some(format!("see its version now: {}", fs(&format!("stat {path}"))))
         }
         ErrorKind::RangeNotSatisfiable => {

@@ -1,9 +1,11 @@
 //! `serve --store URL`: a virtual sandbox, which touches no file of this machine but its store's.
 
 use anyhow::{Context as _, Result};
-use engine::{ErrorKind, SandboxId, SandboxPath, Store, StoreOptions, VirtualFs};
+use engine::{
+    ErrorKind, FileSystem as _, Limits, SandboxId, SandboxPath, Store, StoreOptions, VirtualFs,
+};
 
-use crate::config::{Confine, ServeSettings, StoreUrl};
+use crate::config::{Confine, LimitWish, Reach, ServeSettings, StoreUrl};
 use crate::{local, stores};
 
 use super::log::Log;
@@ -16,18 +18,20 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
     let ServeSettings { listen, confine, sharing, access, .. } = settings;
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
+    sharing.advertise.iter().try_for_each(|address| address.check(&addresses, &access))?;
     let id = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
     let prefix = place::given_prefix(confine.root_prefix.as_deref().unwrap_or("/"))?;
     let (url, reach) = stores::settle(url)?;
     let listener = network::listen_on(&addresses)?;
-    let options = sharing.options(network::port(&listener)?)?;
+    let options = sharing.options(network::port(&listener)?);
     options.disk_cache.iter().try_for_each(|cache| local::make_lasting_dir(&cache.dir))?;
     let threads = harden();
     // From here on there are threads, and all of them stand behind the wall.
     let cache = options.disk_cache.iter().map(|cache| cache.dir.clone());
-    let gate = Gate { own: reach.own.into_iter().chain(cache).collect(), ..Gate::default() };
-    let connects = reach.connects || options.address.is_some();
-    wall::stand(&confine, &Gate { seen: reach.seen, connects, ..gate });
+    let Reach { own, seen, connects } =
+        if options.address.is_some() { reach.calling_others() } else { reach };
+    let own = own.into_iter().chain(cache).collect();
+    wall::stand(&confine, &Gate { own, seen, connects });
     log.flow()?;
     let runtime = runtime(threads)?;
     let (files, made) = runtime.block_on(open(&url, options, &id, &confine))?;
@@ -64,15 +68,50 @@ async fn sandbox_of(
     confine: &Confine,
 ) -> engine::Result<(VirtualFs, bool)> {
     let limits = confine.limits();
-    match store.sandbox(id).await {
-        Ok(files) => {
-            files.set_limits(limits.over(files.limits())).await?;
-            Ok((files, false))
-        }
+    let found = match store.sandbox(id).await {
         Err(err) if err.kind() == ErrorKind::NotFound => {
-            let none = engine::Limits::default();
-            Ok((store.create(id, limits.over(none)).await?, true))
+            match store.create(id, limits.over(Limits::default())).await {
+                // Another server, started together with this one, made it first.
+                Err(err) if err.kind() == ErrorKind::AlreadyExists => store.sandbox(id).await,
+                made => return Ok((made?, true)),
+            }
         }
-        Err(err) => Err(err),
+        found => found,
+    };
+    let files = found?;
+    limit(&files, limits).await?;
+    Ok((files, false))
+}
+
+/// Sets what is wished of the limits. What nobody speaks of here is left to other servers.
+async fn limit(files: &VirtualFs, wish: LimitWish) -> engine::Result<()> {
+    // Another server may have set some since the sandbox was opened.
+    files.refresh().await?;
+    let held = files.limits();
+    let wished = wish.over(held);
+    if wished == held { Ok(()) } else { files.set_limits(wished).await }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::join_all;
+
+    use super::*;
+
+    #[test]
+    fn one_of_the_servers_that_come_at_once_makes_the_sandbox_and_all_serve_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", dir.path().join("store.db").display());
+        let (id, confine) = (SandboxId::parse("main").unwrap(), Confine::default());
+        runtime(2).unwrap().block_on(async {
+            let mut servers = Vec::new();
+            for _ in 0..8 {
+                servers.push(Store::open(&url).await.unwrap());
+            }
+            // All of them look before any of them has stored anything.
+            let found = join_all(servers.iter().map(|store| sandbox_of(store, &id, &confine)));
+            let made = found.await.into_iter().filter(|found| found.as_ref().unwrap().1).count();
+            assert_eq!(made, 1);
+        });
     }
 }

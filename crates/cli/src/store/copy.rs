@@ -46,7 +46,7 @@ fn refuse_unfit(from: &StoreUrl, to: &StoreUrl) -> Result<()> {
         let message = "a store in memory ends with this command";
         return Err(Error::new(ErrorKind::InvalidArgument, message).into());
     }
-    let is_same = match (from.directory(), to.directory()) {
+    let is_same = match (from.path(), to.path()) {
         (Some(from), Some(to)) => local::eventual(from)? == local::eventual(to)?,
         (_, _) => from == to,
     };

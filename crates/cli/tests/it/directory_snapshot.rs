@@ -112,11 +112,17 @@ fn a_snapshot_of_a_directory_is_carried_into_a_store() {
 #[test]
 fn a_store_within_the_directory_is_refused() {
     let site = Site::new();
-    let (dir, inside) = (site.path("sandbox"), format!("file:{}", site.inner("s").display()));
-    for words in [["snapshot", "create", "--dir"].as_slice(), &["serve", "--port", "0"]] {
-        let words = [words, &[dir.to_str().unwrap(), "--snapshots", &inside]].concat();
-        let said = errors(site.run(&words).code(2).get_output());
-        assert!(said.contains("lie within one another"), "{said}");
+    let (dir, inside) = (site.path("sandbox"), site.inner("s").display().to_string());
+    for url in [
+        format!("file:{inside}"),
+        format!("sqlite:{inside}"),
+        format!("split:refs=sqlite:{inside},chunks=s3://bucket"),
+    ] {
+        for words in [["snapshot", "create", "--dir"].as_slice(), &["serve", "--port", "0"]] {
+            let words = [words, &[dir.to_str().unwrap(), "--snapshots", &url]].concat();
+            let said = errors(site.run(&words).code(2).get_output());
+            assert!(said.contains("lie within one another"), "{said}");
+        }
     }
     assert!(!site.inner("s").exists());
 }

@@ -10,6 +10,7 @@
 )]
 
 // The program as its users meet it.
+mod advertise;
 mod config;
 mod connection;
 mod directory_snapshot;
@@ -18,6 +19,7 @@ mod keep;
 mod log;
 mod reach;
 mod reference;
+mod refusals;
 mod sandbox;
 mod serve;
 mod sharing;

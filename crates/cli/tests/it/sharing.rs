@@ -81,6 +81,33 @@ fn changes_are_sent_to_the_server_that_leads() {
 }
 
 #[test]
+fn a_leader_is_found_by_its_name() {
+    let site = Site::new();
+    let [one, two] = servers(&site, &["--advertise", "http://localhost:0", "--staleness", "0s"]);
+    put(&one, "a", "1").succeeds();
+    assert_eq!(read_anew(&two, "a"), "1");
+    put(&two, "b", "2").succeeds();
+    assert_eq!(writes(&one), 2, "both were made by the first server");
+}
+
+#[test]
+fn servers_that_start_together_on_a_new_store_all_come_up() {
+    let site = Site::new();
+    let url = format!("sqlite:{}", site.path("store.db").display());
+    let start = || ServerProcess::of_store(&url, &["--max-nodes", "3", "--staleness", "0s"]);
+    let servers: Vec<ServerProcess> = thread::scope(|scope| {
+        let starting: Vec<_> = (0..6).map(|_| scope.spawn(start)).collect();
+        starting.into_iter().map(|server| server.join().unwrap()).collect()
+    });
+    put(&servers[0], "a", "1").succeeds();
+    put(&servers[1], "b", "2").succeeds();
+    for server in &servers {
+        assert_eq!((read_anew(server, "a"), read_anew(server, "b")), ("1".into(), "2".into()));
+        assert_eq!(put(server, "c", "3").status, 507, "all have the limit of their flags");
+    }
+}
+
+#[test]
 fn a_large_body_goes_through_to_the_leader() {
     let site = Site::new();
     let [one, two] = servers(&site, &["--advertise", "http://127.0.0.1:0", "--staleness", "0s"]);

@@ -267,6 +267,27 @@ fn a_mistyped_store_or_sandbox_is_not_made() {
 }
 
 #[test]
+fn a_mistyped_file_of_a_store_is_not_made() {
+    let site = Site::new();
+    fs::write(site.path("work/empty"), "").unwrap();
+    for url in ["sqlite:nowhere", "sqlite:empty", "split:refs=sqlite:/nowhere,chunks=file:/no"] {
+        for words in [
+            ["store", "check", url].as_slice(),
+            &["store", "copy", url, "sqlite:other"],
+            &["gc", "--store", url],
+            &["stats", "--store", url],
+            &["sandbox", "list", "--store", url],
+        ] {
+            let said = errors(site.run(words).code(3).get_output());
+            assert!(said.contains("there is no store at sqlite:"), "{words:?}: {said}");
+            assert!(said.contains("hint: make one: sandkeep sandbox create"), "{words:?}: {said}");
+        }
+    }
+    assert!(!site.path("work/nowhere").exists() && !site.path("work/other").exists());
+    assert_eq!(fs::metadata(site.path("work/empty")).unwrap().len(), 0);
+}
+
+#[test]
 fn a_store_in_memory_is_nothing_that_a_command_could_find() {
     let assert = Site::new().run(&["fs", "list", "--store", "memory:"]).code(2);
     let said = errors(assert.get_output());

@@ -43,7 +43,7 @@ fn last_of_each(entries: Vec<StoredEntry>) -> Vec<StoredEntry> {
 /// into a directory changes the directory's time.
 async fn plan(tree: &VirtualFs, entries: &[StoredEntry]) -> Result<Vec<Step>> {
     let mut steps = Vec::with_capacity(2 * entries.len());
-    let has_links = tree.trunk().state().root.sum().links > 0;
+    let has_links = tree.trunk().fresh_state().await?.root.sum().links > 0;
     for entry in entries {
         if has_links || entry.kind == EntryKind::Symlink {
             steps.extend(removal(tree, entry).await.map_err(|err| err.on(&entry.path))?);

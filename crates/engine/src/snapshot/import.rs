@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use super::export::at_once;
 use super::stream::{Growth, Header, Incoming, Keep, Opened, StateDigest, open};
 use super::{Point, SnapshotId};
-use crate::tree::LARGEST_FILE;
+use crate::tree::{LARGEST_FILE, Source};
 use crate::virtual_fs::{Root, State, Trunk, meaning};
 use crate::{ByteStream, Error, ErrorKind, Result, blocking};
 
@@ -26,7 +26,7 @@ pub(crate) struct Imported {
 /// Takes in a stream. The caller has begun to store before, and keeps the tree.
 pub(crate) async fn import(trunk: &Arc<Trunk>, stream: ByteStream) -> Result<Imported> {
     let (header, incoming) = Incoming::open(stream).await?;
-    check_limits(trunk, &header)?;
+    check_limits(trunk, &header).await?;
     let other = match header.since {
         Some(since) => Some(find(trunk, since).await?),
         None => None,
@@ -49,10 +49,13 @@ pub(crate) async fn import(trunk: &Arc<Trunk>, stream: ByteStream) -> Result<Imp
 }
 
 /// Refuses a tree that is too large before any of it is taken in.
-fn check_limits(trunk: &Trunk, header: &Header) -> Result<()> {
-    let (limits, sum) = (trunk.state().root.limits, &header.sum);
-    limits.check_file_size(sum.largest, LARGEST_FILE)?;
-    limits.check((0, 0), (sum.bytes, sum.nodes().saturating_add(1)))
+async fn check_limits(trunk: &Trunk, header: &Header) -> Result<()> {
+    let sum = &header.sum;
+    let fits = |Root { limits, .. }: &Root, _: &dyn Source| {
+        limits.check_file_size(sum.largest, LARGEST_FILE)?;
+        Ok(limits.check((0, 0), (sum.bytes, sum.nodes().saturating_add(1)))?)
+    };
+    trunk.judge(fits).await
 }
 
 fn keep(trunk: &Trunk) -> Keep {

@@ -68,12 +68,22 @@ impl Snapshots for VirtualFs {
     }
 
     async fn import(&self, stream: ByteStream, new: NewSnapshot) -> Result<Snapshot> {
-        let stored = self.trunk().shelf.begin();
-        let imported = super::import::import(self.trunk(), stream).await?;
-        let kept = keep(self.trunk(), &imported.root, new).await;
-        drop((stored, imported));
-        kept
+        import(self.trunk(), self.trunk().shelf.begin(), stream, new).await
     }
+}
+
+/// Takes in a stream as a snapshot; until there is one, `stored` holds what came.
+async fn import(
+    trunk: &Arc<Trunk>,
+    stored: Option<Hold>,
+    stream: ByteStream,
+    new: NewSnapshot,
+) -> Result<Snapshot> {
+    let imported = super::import::import(trunk, stream).await?;
+    trunk.shelf.check_age(stored.as_ref())?;
+    let kept = keep(trunk, &imported.root, new).await;
+    drop((stored, imported));
+    kept
 }
 
 /// Keeps a root as a snapshot of a sandbox.
@@ -102,4 +112,28 @@ pub(crate) async fn fork(
     let (sequence, writers, created) = (0, Vec::new(), now());
     let root = Root { sequence, writers, created, limits, lease: None, ..root };
     trunk.shelf.create(to, root).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{ErrorKind, Store};
+
+    #[tokio::test]
+    async fn an_import_that_others_may_have_taken_for_garbage_is_not_kept() {
+        let store = Store::shared();
+        let id = SandboxId::parse("trial").unwrap();
+        let files = store.create(&id, Limits::default()).await.unwrap();
+        let import = async |hours| {
+            let stream = files.export(Point::Live, None).await?;
+            let stored = store.begun(Duration::from_hours(hours));
+            import(files.trunk(), stored, stream, NewSnapshot::default()).await
+        };
+        assert_eq!(import(7).await.unwrap_err().kind(), ErrorKind::Timeout);
+        assert!(Snapshots::list(&files, None, 10).await.unwrap().is_empty());
+        import(5).await.unwrap();
+        assert_eq!(Snapshots::list(&files, None, 10).await.unwrap().len(), 1);
+    }
 }

@@ -7,13 +7,14 @@ use fastcdc::v2020::FastCDC;
 use futures::StreamExt as _;
 use storage::{ObjectKey, frame};
 
-use crate::tree::{Extent, ObjectKind};
+use crate::tree::{Extent, ObjectKind, Source, Stop};
 use crate::{
     ByteStream, Error, ErrorKind, Part, Result, SandboxPath, WriteMode, WriteOptions, blocking,
 };
 
 use super::change::{Change, check_file_size};
 use super::meaning::meaning;
+use super::root::Root;
 use super::trunk::Trunk;
 
 /// Content up to this length is one chunk.
@@ -160,12 +161,11 @@ pub(super) async fn take_in(
     file: &SandboxPath,
     options: &WriteOptions,
 ) -> Result<(Arc<[Extent]>, u64)> {
-    let limits = trunk.state.look().root.limits;
-    check_file_size(&limits, options.length.unwrap_or_default())?;
+    check_length(trunk, options.length.unwrap_or_default()).await?;
     let (mut intake, mut total, mut only) = (Intake::new(), 0_u64, None);
     while let Some(piece) = body.next().await.transpose()? {
         total = total.saturating_add(piece.len() as u64);
-        check_file_size(&limits, total)?;
+        check_length(trunk, total).await?;
         if options.length.is_some_and(|length| total > length) {
             return Err(Error::new(ErrorKind::BrokenBody, "the body is longer than declared"));
         }
@@ -198,6 +198,15 @@ fn one_chunk(content: &[u8]) -> Option<Bytes> {
     (!content.is_empty()).then(|| Bytes::copy_from_slice(content))
 }
 
+/// Refuses a body that is longer than a file may be.
+async fn check_length(trunk: &Trunk, len: u64) -> Result<()> {
+    let limits = trunk.state.look().root.limits;
+    if check_file_size(&limits, len).is_ok() {
+        return Ok(());
+    }
+    trunk.judge(|root, _| Ok(check_file_size(&root.limits, len)?)).await
+}
+
 /// Refuses a write that cannot succeed as things are with the bytes that came so far.
 async fn try_out(
     trunk: &Trunk,
@@ -214,8 +223,23 @@ async fn try_out(
     // For the limits a hole is as long as what will be there.
     let (file, content, expected) = (file.clone(), Arc::new([Extent::hole(len)]), expected.clone());
     let probe = [Change::Write { file, content, mode, parents, expected }];
-    let state = trunk.state();
-    trunk.read(&state, |root, source| trunk.next(root, &probe, source).map(drop)).await
+    trunk.judge(|root, source| trunk.next(root, &probe, source).map(drop)).await
+}
+
+impl Trunk {
+    /// Refuses what cannot be done as things are. Others may have changed them since this server
+    /// looked, however long ago that was, so that a refusal is only given by what the store has
+    /// now.
+    pub(crate) async fn judge(
+        &self,
+        check: impl Fn(&Root, &dyn Source) -> Result<(), Stop>,
+    ) -> Result<()> {
+        if self.read(&self.state(), &check).await.is_ok() {
+            return Ok(());
+        }
+        self.refresh().await?;
+        self.read(&self.state(), &check).await
+    }
 }
 
 #[cfg(test)]

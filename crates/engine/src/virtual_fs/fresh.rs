@@ -18,6 +18,9 @@ pub(super) struct Freshness {
     origin: Instant,
     /// Nanoseconds from the origin to the beginning of the last look.
     looked: AtomicU64,
+    /// The same to the moment when it became known that the state has changed: an older look is of
+    /// no use.
+    outdated: AtomicU64,
     /// Held by whoever brings a new state from the store, or puts one there: otherwise an old one
     /// could take the place of a newer one.
     turn: Mutex<()>,
@@ -26,19 +29,33 @@ pub(super) struct Freshness {
 impl Freshness {
     /// The tree was just looked at.
     pub(super) fn now() -> Self {
-        Self { origin: Instant::now(), looked: AtomicU64::new(0), turn: Mutex::new(()) }
+        let (looked, outdated) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { origin: Instant::now(), looked, outdated, turn: Mutex::new(()) }
     }
 
     /// Notes that the state is as the store had it at some time since `began`.
     pub(super) fn note(&self, began: Instant) {
-        let nanos = began.saturating_duration_since(self.origin).as_nanos();
-        let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
-        self.looked.fetch_max(nanos, Ordering::Relaxed);
+        self.looked.fetch_max(self.nanos_to(began), Ordering::Relaxed);
+    }
+
+    /// Notes that somebody else changed the tree.
+    pub(super) fn outdate(&self) {
+        self.outdated.fetch_max(self.nanos_to(Instant::now()), Ordering::Relaxed);
+    }
+
+    fn nanos_to(&self, moment: Instant) -> u64 {
+        let nanos = moment.saturating_duration_since(self.origin).as_nanos();
+        u64::try_from(nanos).unwrap_or(u64::MAX)
     }
 
     /// When the look began to which the state goes back.
     fn looked(&self) -> Instant {
         self.origin + Duration::from_nanos(self.looked.load(Ordering::Relaxed))
+    }
+
+    /// When a look must have begun to be of use.
+    fn outdated(&self) -> Instant {
+        self.origin + Duration::from_nanos(self.outdated.load(Ordering::Relaxed))
     }
 
     /// Waits until nobody else brings or stores a state.
@@ -50,7 +67,10 @@ impl Freshness {
 impl Trunk {
     /// Whether the state may be shown without looking at the store.
     pub(super) fn is_fresh(&self) -> bool {
-        self.shelf.staleness.is_none_or(|staleness| self.fresh.looked().elapsed() < staleness)
+        self.shelf.staleness.is_none_or(|staleness| {
+            let looked = self.fresh.looked();
+            looked.elapsed() < staleness && looked >= self.fresh.outdated()
+        })
     }
 
     /// The state, no older than the store lets it be.
@@ -58,8 +78,8 @@ impl Trunk {
         if let Some(staleness) = self.shelf.staleness
             && !self.is_fresh()
         {
-            let oldest = Instant::now().checked_sub(staleness);
-            self.look_again(oldest.unwrap_or_else(Instant::now)).await?;
+            let oldest = Instant::now().checked_sub(staleness).unwrap_or_else(Instant::now);
+            self.look_again(oldest.max(self.fresh.outdated())).await?;
         }
         Ok(self.state())
     }

@@ -6,7 +6,7 @@
 //! few seconds all changes be sent to it. Nothing relies on anybody doing so.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::BufMut as _;
 
@@ -80,16 +80,36 @@ impl Leader {
         &self.lease.address
     }
 
-    /// Says that it cannot be reached. Changes are made here from now on.
+    /// Says that it cannot be reached. Changes are made here for a while.
     pub fn distrust(&self) {
-        *self.trunk.distrusted.lock() = Some(self.lease.owner);
+        let distrust = Distrust { owner: self.lease.owner, since: Instant::now() };
+        *self.trunk.distrusted.lock() = Some(distrust);
+    }
+
+    /// Says that it made a change, or may have. Whoever looks at the tree from now on sees it.
+    pub fn is_done(&self) {
+        self.trunk.fresh.outdate();
+    }
+}
+
+/// A server that could not be reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Distrust {
+    owner: u128,
+    since: Instant,
+}
+
+impl Distrust {
+    /// Who was away may be back when a lease would have ended.
+    fn is_of(self, owner: u128) -> bool {
+        self.owner == owner && self.since.elapsed() < LASTS
     }
 }
 
 impl Trunk {
     /// The server through which changes are better made, if that is another one.
     pub(super) fn leader(self: &Arc<Self>) -> Option<Leader> {
-        let lease = self.state().root.lease.clone()?;
+        let lease = self.state.look().root.lease.clone()?;
         let is_other = self.is_led_by_another(&lease);
         is_other.then(|| Leader { trunk: Arc::clone(self), lease })
     }
@@ -102,8 +122,8 @@ impl Trunk {
     }
 
     fn is_led_by_another(&self, lease: &Lease) -> bool {
-        let is_trusted = *self.distrusted.lock() != Some(lease.owner);
-        lease.owner != self.shelf.writer && lease.is_valid() && is_trusted
+        let is_other = lease.owner != self.shelf.writer && lease.is_valid();
+        is_other && !self.distrusted.lock().is_some_and(|distrust| distrust.is_of(lease.owner))
     }
 }
 

@@ -20,6 +20,25 @@ pub(crate) fn meaning(err: storage::Error) -> Error {
     Error::new(kind, message).because(err)
 }
 
+/// The engine's error for a store's that was asked to change something. What did not answer, or not
+/// understandably, may have done it, or do it yet.
+pub(crate) fn doubtful(err: storage::Error) -> Error {
+    match err.kind() {
+        storage::ErrorKind::Unavailable => {
+            let message = "the store does not answer; whether the change happened is not known";
+            Error::new(ErrorKind::InDoubt, message).because(err)
+        }
+        storage::ErrorKind::InvalidUrl
+        | storage::ErrorKind::InvalidKey
+        | storage::ErrorKind::InUse
+        | storage::ErrorKind::Full
+        | storage::ErrorKind::Unsafe
+        | storage::ErrorKind::InvalidObject
+        | storage::ErrorKind::Corrupt
+        | storage::ErrorKind::Io => meaning(err),
+    }
+}
+
 impl Error {
     /// The error of somebody who uses a storage itself, in the engine's words.
     pub fn of_storage(err: storage::Error) -> Self {

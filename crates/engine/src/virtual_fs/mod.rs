@@ -114,10 +114,13 @@ impl VirtualFs {
 
     /// Says what the tree may hold from now on. What it holds already stays.
     pub async fn set_limits(&self, limits: Limits) -> Result<()> {
-        if self.state().await?.root.limits == limits {
+        // Others may have set them to something else a moment ago.
+        let trunk = self.writable()?;
+        trunk.refresh().await?;
+        if trunk.state().root.limits == limits {
             return Ok(());
         }
-        self.writable()?.change(Change::SetLimits(limits)).await.map(drop)
+        trunk.change(Change::SetLimits(limits)).await.map(drop)
     }
 }
 

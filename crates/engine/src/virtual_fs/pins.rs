@@ -1,6 +1,9 @@
 //! What must stay in a store although no ref leads to it: what is written before its commit, and
 //! old states that somebody still reads. docs/decisions/0006 has the reasons.
 
+#[cfg(test)]
+mod aged;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -14,7 +14,7 @@ use crate::tree::{Objects, Stop, flush};
 use crate::{Error, ErrorKind, Result, blocking};
 
 use super::change::{Applied, Change};
-use super::meaning::meaning;
+use super::meaning::{doubtful, meaning};
 use super::objects::{View, damaged};
 use super::pins::Hold;
 use super::root::Root;
@@ -24,8 +24,6 @@ use super::trunk::{State, Trunk};
 const GATHERED: usize = 1000;
 /// How often a commit that others overtake is tried again.
 const TRIES: u32 = 64;
-/// How many milliseconds are waited before a store that does not answer is asked again.
-const PAUSES: [u64; 5] = [1, 10, 50, 200, 500];
 
 /// Batches that wait for the next commit.
 #[derive(Debug, Default)]
@@ -57,11 +55,7 @@ impl Trunk {
         changes: Vec<Change>,
         hold: Option<Hold>,
     ) -> Result<Vec<Applied>> {
-        if let Some(Hold::Work(work)) = &hold
-            && self.shelf.cache.storage().capabilities().shared
-        {
-            work.check_age()?;
-        }
+        self.shelf.check_age(hold.as_ref())?;
         let (answer, outcome) = oneshot::channel();
         let is_first = {
             let mut waiting = self.queue.waiting.lock();
@@ -165,16 +159,17 @@ impl Trunk {
     async fn commit_batches(&self, batches: &[Batch], number: u64) -> Result<Outcomes> {
         let mut view = self.shelf.cache.view();
         let _work = self.shelf.begin();
-        let _turn = self.fresh.turn().await;
         for attempt in 0..TRIES {
+            // Between two tries those come in who only want to look.
+            let _turn = self.fresh.turn().await;
             let (old, began) = (self.state(), Instant::now());
             let (mut root, outcomes) = self.apply_batches(&old.root, batches, &mut view).await?;
             if outcomes.iter().all(Result::is_err) {
-                if !self.is_overtaken(&old).await? {
-                    return Ok(outcomes);
+                let is_shared = self.shelf.cache.storage().capabilities().shared;
+                if is_shared && self.catch_up(&old, &mut view, attempt).await? {
+                    continue;
                 }
-                self.catch_up(&old, &mut view, attempt).await?;
-                continue;
+                return Ok(outcomes);
             }
             root.note(self.shelf.writer, number);
             root.lease = self.next_lease(old.root.lease.as_ref());
@@ -192,7 +187,7 @@ impl Trunk {
                     self.fresh.note(began);
                     return Ok(outcomes);
                 }
-                None => self.catch_up(&old, &mut view, attempt).await?,
+                None => drop(self.catch_up(&old, &mut view, attempt).await?),
             }
         }
         Err(Error::new(ErrorKind::Busy, "others keep changing the sandbox"))
@@ -246,11 +241,8 @@ impl Trunk {
         let storage = self.shelf.cache.storage();
         let outcome = match storage.commit(sealed, &key, &expected, value).await {
             Ok(Swap::Won(token)) => Some(State { root, token: Some(token) }),
-            Ok(Swap::Lost(now)) => self.with_ours(now, number)?,
-            Err(err) => {
-                let now = self.root_after(&err).await?;
-                Some(self.with_ours(now, number)?.ok_or_else(|| meaning(err))?)
-            }
+            Ok(Swap::Lost(now)) => self.with_ours(&old.root, now, number)?,
+            Err(err) => Some(self.after_all(&old.root, number, err).await?),
         };
         if outcome.is_some() {
             self.shelf.cache.keep(pages);
@@ -258,40 +250,35 @@ impl Trunk {
         Ok(outcome)
     }
 
-    /// What is stored after a commit of which nobody knows whether it happened. That is worth
-    /// asking more than once: who is told that it failed may do it again.
-    async fn root_after(&self, err: &storage::Error) -> Result<Option<storage::Ref>> {
-        let key = self.ref_key()?;
-        for pause in PAUSES {
-            match self.shelf.cache.storage().load(&key).await {
-                Ok(now) => return Ok(now),
-                Err(_) => tokio::time::sleep(Duration::from_millis(pause)).await,
-            }
-        }
-        tracing::error!(error = err as &dyn std::error::Error, "a commit's outcome is not known");
-        let message = "the store does not answer; whether the change happened is not known";
-        Err(Error::new(ErrorKind::Unavailable, message))
+    /// What is stored after a commit that failed, if it happened all the same.
+    async fn after_all(&self, old: &Root, number: u64, err: storage::Error) -> Result<State> {
+        let now = match self.shelf.cache.storage().load(&self.ref_key()?).await {
+            Ok(now) => self.with_ours(old, now, number)?,
+            Err(_) => None,
+        };
+        now.ok_or_else(|| doubtful(err))
     }
 
     /// The state that is stored now, if our commit of that number is part of it.
-    fn with_ours(&self, now: Option<storage::Ref>, number: u64) -> Result<Option<State>> {
+    fn with_ours(
+        &self,
+        old: &Root,
+        now: Option<storage::Ref>,
+        number: u64,
+    ) -> Result<Option<State>> {
         let root = self.stored_root(now.as_ref())?;
-        let ours = root.writers.contains(&(self.shelf.writer, number));
-        Ok(ours.then_some(State { root, token: now.map(|now| now.token) }))
-    }
-
-    /// Whether another server made something since, where there may be others.
-    async fn is_overtaken(&self, old: &State) -> Result<bool> {
-        let storage = self.shelf.cache.storage();
-        if !storage.capabilities().shared {
-            return Ok(false);
+        if root.writers.contains(&(self.shelf.writer, number)) {
+            return Ok(Some(State { root, token: now.map(|now| now.token) }));
         }
-        let now = storage.load(&self.ref_key()?).await.map_err(meaning)?;
-        Ok(now.map(|now| now.token) != old.token)
+        if root.forgot_writers_since(old) {
+            let message = "too many change the sandbox; whether the change happened is not known";
+            return Err(Error::new(ErrorKind::InDoubt, message));
+        }
+        Ok(None)
     }
 
-    /// Takes over what another server made.
-    async fn catch_up(&self, old: &State, view: &mut View<'_>, attempt: u32) -> Result<()> {
+    /// Takes over what was made since; tells whether anything was.
+    async fn catch_up(&self, old: &State, view: &mut View<'_>, attempt: u32) -> Result<bool> {
         if attempt > 2 {
             // The more have been overtaken, the longer and the less alike they wait.
             let spread = rand::random_range(1..=u64::from(attempt));
@@ -299,14 +286,17 @@ impl Trunk {
         }
         let (began, entered) = (Instant::now(), self.shelf.pins.enter().await);
         let now = self.shelf.cache.storage().load(&self.ref_key()?).await.map_err(meaning)?;
-        let root = self.stored_root(now.as_ref())?;
-        let applied = [Applied::by_others(old.root.tree.clone(), root.tree.clone())];
-        let state = State { root, token: now.map(|now| now.token) };
-        let new = self.shelf.pins.hold_seen(state, &entered);
-        drop(entered);
-        self.publish_fetching(new, &applied, view).await;
+        let is_overtaken = now.as_ref().map(|now| &now.token) != old.token.as_ref();
+        if is_overtaken {
+            let root = self.stored_root(now.as_ref())?;
+            let applied = [Applied::by_others(old.root.tree.clone(), root.tree.clone())];
+            let state = State { root, token: now.map(|now| now.token) };
+            let new = self.shelf.pins.hold_seen(state, &entered);
+            drop(entered);
+            self.publish_fetching(new, &applied, view).await;
+        }
         self.fresh.note(began);
-        Ok(())
+        Ok(is_overtaken)
     }
 
     /// Makes a state the current one; fetches what it takes to follow open files.

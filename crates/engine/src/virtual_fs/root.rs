@@ -44,6 +44,11 @@ impl Root {
         Self { family, sequence: 0, clock: 0, created: now, limits, writers, lease, tree }
     }
 
+    /// What tells the sandbox from others that had or will have its id.
+    pub(crate) fn identity(&self) -> (Domain, UnixTime) {
+        (self.family.domain, self.created)
+    }
+
     /// What the tree adds up to, its root not counted.
     pub(crate) fn sum(&self) -> Sum {
         self.tree.directory().map(|dir| dir.sum).unwrap_or_default()
@@ -65,6 +70,12 @@ impl Root {
         self.writers.push((writer, commit));
         let surplus = self.writers.len().saturating_sub(WRITERS);
         self.writers.drain(..surplus);
+    }
+
+    /// Whether so many others have committed since that a commit from then may be forgotten.
+    pub(crate) fn forgot_writers_since(&self, old: &Self) -> bool {
+        let is_full = self.writers.len() >= WRITERS;
+        is_full && self.writers.iter().all(|writer| !old.writers.contains(writer))
     }
 
     pub(crate) fn encode(&self) -> Result<Vec<u8>, Damaged> {

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use storage::{Ref, RefKey};
+use storage::{Domain, Ref, RefKey};
 
 use crate::garbage::drop_later;
-use crate::{Result, SandboxId};
+use crate::snapshot::Record;
+use crate::{Result, SandboxId, UnixTime};
 
-use super::meaning::meaning;
-use super::shelf::{Shelf, Store, missing, open_trunk, root_key};
+use super::meaning::{doubtful, meaning};
+use super::root::Root;
+use super::shelf::{Shelf, Store, missing, now, open_trunk, root_key};
 
 /// How many refs are read at a time.
 const AT_ONCE: usize = 256;
@@ -54,18 +56,26 @@ impl Store {
         }
         let key = root_key(id)?;
         let storage = self.shelf.cache.storage();
-        if storage.load(&key).await.map_err(meaning)?.is_none() {
-            return Err(missing(id));
-        }
+        let mut stored = storage.load(&key).await.map_err(meaning)?;
+        let identity = stored.as_ref().map(identity).ok_or_else(|| missing(id))?;
         // The root goes last: when this breaks off, the sandbox can still be removed.
-        self.shelf.remove_refs(id, Some(&key)).await?;
-        while let Some(Ref { token, .. }) = storage.load(&key).await.map_err(meaning)? {
-            storage.delete_ref(&key, &token).await.map_err(meaning)?;
+        self.shelf.remove_refs(id, |other, _| *other != key).await?;
+        // Somebody may change the sandbox meanwhile, or remove it and make another of that id.
+        while let Some(Ref { token, .. }) = stored.filter(|now| self::identity(now) == identity) {
+            if storage.delete_ref(&key, &token).await.map_err(doubtful)? {
+                break;
+            }
+            stored = storage.load(&key).await.map_err(meaning)?;
         }
         let open = self.shelf.open.lock().remove(id);
         open.and_then(|open| open_trunk(&open)).iter().for_each(|trunk| trunk.remove());
-        // Snapshots that somebody took meanwhile.
-        self.shelf.remove_refs(id, None).await
+        // Snapshots that somebody took meanwhile. Whoever takes one from now on finds the root gone.
+        let (domain, gone) = (identity.map(|(domain, _)| domain), now());
+        let is_left = |stored: &Ref| match Record::decode(&stored.value) {
+            Ok(Record { root, .. }) => Some(root.family.domain) == domain && root.created <= gone,
+            Err(_) => false,
+        };
+        self.shelf.remove_refs(id, |other, stored| *other != key && is_left(stored)).await
     }
 
     fn resident_ids(&self, after: Option<&SandboxId>, limit: usize) -> Vec<SandboxId> {
@@ -81,15 +91,19 @@ impl Store {
 }
 
 impl Shelf {
-    /// Deletes the refs of a sandbox but one.
-    async fn remove_refs(self: &Arc<Self>, id: &SandboxId, but: Option<&RefKey>) -> Result<()> {
+    /// Deletes some refs of a sandbox.
+    async fn remove_refs(
+        self: &Arc<Self>,
+        id: &SandboxId,
+        is_meant: impl Fn(&RefKey, &Ref) -> bool,
+    ) -> Result<()> {
         let (prefix, mut after) = (format!("{SANDBOXES}{id}/"), None);
         let storage = self.cache.storage();
         loop {
             let page = storage.list_refs(&prefix, after.as_ref(), AT_ONCE).await;
             let page = page.map_err(meaning)?;
             for (key, stored) in &page {
-                if but != Some(key) {
+                if is_meant(key, stored) {
                     storage.delete_ref(key, &stored.token).await.map_err(meaning)?;
                 }
             }
@@ -99,4 +113,10 @@ impl Shelf {
             }
         }
     }
+}
+
+/// Which sandbox a root belongs to, of all that have the id one after the other; none if the root
+/// cannot be read.
+fn identity(stored: &Ref) -> Option<(Domain, UnixTime)> {
+    Root::decode(&stored.value).ok().map(|root| root.identity())
 }

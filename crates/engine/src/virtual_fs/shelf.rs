@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Limits, Result, SandboxId, UnixTime};
 
 use super::VirtualFs;
 use super::lease;
-use super::meaning::meaning;
+use super::meaning::{doubtful, meaning};
 use super::objects::{Family, ObjectCache, damaged};
 use super::options::{DiskCache, StoreOptions};
 use super::pins::{Hold, Pins};
@@ -167,15 +167,21 @@ impl Shelf {
         }
         let value = Bytes::from(root.encode().map_err(|err| damaged(err.0))?);
         let swap = self.cache.storage().swap(&root_key(id)?, &Expected::Absent, value).await;
-        match swap.map_err(meaning)? {
-            Swap::Won(token) => {
-                // What is open under that id was removed before.
-                let old = self.open.lock().remove(id);
-                old.and_then(|open| open_trunk(&open)).iter().for_each(|trunk| trunk.remove());
-                Ok(self.opened(id, self.hold(State { root, token: Some(token) })))
-            }
-            Swap::Lost(_) => Err(exists(id)),
-        }
+        let state = match swap.map_err(doubtful)? {
+            Swap::Won(token) => State { root, token: Some(token) },
+            // The answer may have got lost, and somebody may have changed what we made.
+            Swap::Lost(Some(Ref { value, token })) => match Root::decode(&value) {
+                Ok(now) if now.identity() == root.identity() => {
+                    State { root: now, token: Some(token) }
+                }
+                Ok(_) | Err(_) => return Err(exists(id)),
+            },
+            Swap::Lost(None) => return Err(exists(id)),
+        };
+        // What is open under that id was removed before.
+        let old = self.open.lock().remove(id);
+        old.and_then(|open| open_trunk(&open)).iter().for_each(|trunk| trunk.remove());
+        Ok(self.opened(id, self.hold(state)))
     }
 
     fn create_resident(self: &Arc<Self>, id: &SandboxId, root: Root) -> Result<Arc<Trunk>> {

@@ -8,7 +8,7 @@ use storage::{Expected, Ref, RefKey, Swap};
 use crate::snapshot::{Record, SnapshotId};
 use crate::{Error, ErrorKind, Result};
 
-use super::meaning::meaning;
+use super::meaning::{doubtful, meaning};
 use super::objects::damaged;
 use super::trunk::{State, Trunk};
 
@@ -61,10 +61,10 @@ impl SnapshotRefs<'_> {
         }
         let value = Bytes::from(record.encode().map_err(|err| damaged(err.0))?);
         let (storage, key) = (self.trunk.shelf.cache.storage(), self.key(id)?);
-        match storage.swap(&key, &Expected::Absent, value).await.map_err(meaning)? {
+        match storage.swap(&key, &Expected::Absent, value).await.map_err(doubtful)? {
             Swap::Won(token) => {
                 // The sandbox may have been removed meanwhile, and must not leave this behind.
-                if let Err(err) = self.trunk.check_there() {
+                if let Err(err) = self.trunk.check_stored().await {
                     storage.delete_ref(&key, &token).await.map_err(meaning)?;
                     return Err(err);
                 }
@@ -107,7 +107,7 @@ impl SnapshotRefs<'_> {
         // One that cannot be read can still be deleted.
         let stored = storage.load(&key).await.map_err(meaning)?;
         let Ref { token, .. } = stored.ok_or_else(|| missing(id))?;
-        let deleted = storage.delete_ref(&key, &token).await.map_err(meaning)?;
+        let deleted = storage.delete_ref(&key, &token).await.map_err(doubtful)?;
         if deleted { Ok(()) } else { Err(missing(id)) }
     }
 
@@ -118,8 +118,7 @@ impl SnapshotRefs<'_> {
         let record = Record::decode(&value).map_err(|err| damaged(err.0))?;
         if record.root.family.domain != self.trunk.state().root.family.domain {
             // Another sandbox may have the id by now, and it is one of its snapshots.
-            let root = storage.load(&self.trunk.ref_key()?).await.map_err(meaning)?;
-            self.trunk.stored_root(root.as_ref())?;
+            self.trunk.check_stored().await?;
             let message = format!("the snapshot `{id}` belongs to another family of sandboxes");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }

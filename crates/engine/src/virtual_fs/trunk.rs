@@ -17,6 +17,8 @@ use super::change::{Applied, Change, apply, check_limits, create_in_place, on};
 use super::current::Current;
 use super::fresh::Freshness;
 use super::handles::Handles;
+use super::lease::Distrust;
+use super::meaning::meaning;
 use super::objects::damaged;
 use super::pins::Hold;
 use super::queue::Queue;
@@ -37,7 +39,7 @@ pub(crate) struct Trunk {
     pub(super) queue: Queue,
     pub(super) fresh: Freshness,
     /// Another server that asked for our changes and could not be reached.
-    pub(super) distrusted: Mutex<Option<u128>>,
+    pub(super) distrusted: Mutex<Option<Distrust>>,
     /// Tells our stamps from those of others who opened the same tree.
     salt: u32,
     /// Held while a tree in memory changes.
@@ -127,13 +129,19 @@ impl Trunk {
         if self.removed.load(Ordering::Relaxed) { Err(removed()) } else { Ok(()) }
     }
 
+    /// Looks whether the sandbox is still there, wherever it may have been removed.
+    pub(super) async fn check_stored(&self) -> Result<()> {
+        self.check_there()?;
+        let stored = self.shelf.cache.storage().load(&self.ref_key()?).await.map_err(meaning)?;
+        self.stored_root(stored.as_ref()).map(drop)
+    }
+
     /// The root that is stored for this sandbox, whose id another one may have by now.
     pub(super) fn stored_root(&self, stored: Option<&Ref>) -> Result<Root> {
         let root = stored.map(|stored| Root::decode(&stored.value)).transpose();
         let root = root.map_err(|err| damaged(err.0))?;
-        let identity = |root: &Root| (root.family.domain, root.created);
-        let ours = identity(&self.state().root);
-        root.filter(|root| identity(root) == ours).ok_or_else(|| {
+        let ours = self.state.look().root.identity();
+        root.filter(|root| root.identity() == ours).ok_or_else(|| {
             self.remove();
             removed()
         })

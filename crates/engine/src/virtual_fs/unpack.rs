@@ -11,12 +11,13 @@ use tokio::runtime::Handle;
 
 use crate::archive::{self, ArchiveLimits, FeedReader, Members, Unpacked};
 use crate::tree::{Body, Draft, Extent, File, Heights, Node, Objects, Stamp, Stop, Touch, flush};
-use crate::{DotDot, Error, ErrorKind, Limits, Links, Result, SandboxPath, UnixTime, name};
+use crate::{DotDot, Error, ErrorKind, Links, Result, SandboxPath, UnixTime, name};
 
 use super::body::Intake;
 use super::change::{Change, check_file_size};
 use super::meaning::meaning;
 use super::objects::{damaged, node_weight};
+use super::root::Root;
 use super::shelf::now;
 use super::trunk::Trunk;
 
@@ -41,7 +42,6 @@ pub(super) fn unpack(
         root: empty(stamp),
         stamp,
         heights: state.root.family.heights,
-        limits: state.root.limits,
         held: 0,
         runtime: Handle::current(),
     };
@@ -61,7 +61,6 @@ struct Staging<'a> {
     /// Nothing but what this archive brings bears it.
     stamp: Stamp,
     heights: Heights,
-    limits: Limits,
     /// How many bytes were not stored yet.
     held: usize,
     runtime: Handle,
@@ -200,10 +199,14 @@ impl Members for Staging<'_> {
     }
 
     fn check_room(&self, more: u64) -> Result<()> {
-        check_file_size(&self.limits, more)?;
         let held = self.root.directory().map(|dir| dir.sum).unwrap_or_default();
-        // Members may replace what is there, so that only what cannot fit alone is refused by now.
-        self.limits.check((0, 0), (held.bytes.saturating_add(more), held.nodes() + 1))
+        let room = self.trunk.judge(|Root { limits, .. }, _| {
+            check_file_size(limits, more)?;
+            // Members may replace what is there, so that only what cannot fit alone is refused by
+            // now.
+            Ok(limits.check((0, 0), (held.bytes.saturating_add(more), held.nodes() + 1))?)
+        });
+        self.runtime.block_on(room)
     }
 }
 

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use sandkeep_engine::{
@@ -210,11 +211,12 @@ async fn a_commit_whose_answer_is_lost_is_found_behind_those_of_others() {
 }
 
 #[tokio::test]
-async fn a_commit_that_did_not_happen_is_an_error_and_can_be_tried_again() {
+async fn a_commit_that_seems_not_to_have_happened_is_in_doubt_and_can_be_tried_again() {
     let (storage, one, _) = shared(Limits::default()).await;
     storage.trouble.commits_refused.store(1, Ordering::SeqCst);
     let err = one.batch(vec![append("/log", "x")]).await.unwrap_err();
-    assert_eq!(err.kind(), ErrorKind::Unavailable);
+    // The store may have it on its way still.
+    assert_eq!(err.kind(), ErrorKind::InDoubt);
     assert!(contents(&one).await.is_empty());
     one.batch(vec![append("/log", "x")]).await.unwrap();
     assert_eq!(text(&opened(&storage).await, "/log").await, "x");
@@ -222,24 +224,52 @@ async fn a_commit_that_did_not_happen_is_an_error_and_can_be_tried_again() {
 
 #[tokio::test]
 async fn a_store_that_is_silent_for_a_moment_does_not_make_a_commit_uncertain() {
-    let (storage, one, _) = shared(Limits::default()).await;
+    let storage = Troubled::new(Arc::new(MemoryStorage::default()));
+    let steady = storage::steady(storage.clone(), Duration::from_secs(5));
+    let one = Store::flushing(steady).create(&sandbox("shared"), Limits::default()).await.unwrap();
     storage.trouble.answers_lost.store(1, Ordering::SeqCst);
     storage.trouble.loads_refused.store(3, Ordering::SeqCst);
     one.batch(vec![append("/log", "x")]).await.unwrap();
-    assert_eq!(text(&opened(&storage).await, "/log").await, "x");
+    one.refresh().await.unwrap();
+    assert_eq!(text(&one, "/log").await, "x");
 }
 
 #[tokio::test]
 async fn whoever_cannot_learn_what_became_of_a_commit_is_told_so() {
     let (storage, one, _) = shared(Limits::default()).await;
     storage.trouble.answers_lost.store(1, Ordering::SeqCst);
-    storage.trouble.loads_refused.store(5, Ordering::SeqCst);
+    storage.trouble.loads_refused.store(1, Ordering::SeqCst);
     let err = one.batch(vec![append("/log", "x")]).await.unwrap_err();
-    assert_eq!(err.kind(), ErrorKind::Unavailable);
+    assert_eq!(err.kind(), ErrorKind::InDoubt);
     assert!(err.message().contains("not known"), "{err}");
     // The next commit goes on from what really is there.
     one.batch(vec![append("/log", "y")]).await.unwrap();
     assert_eq!(text(&one, "/log").await, "xy");
+}
+
+#[tokio::test]
+async fn a_commit_that_the_root_may_have_forgotten_is_in_doubt() {
+    let (storage, one, _) = shared(Limits::default()).await;
+    write(&one, "/log", "").await;
+    storage.close_gate();
+    let ours = tokio::spawn({
+        let one = one.clone();
+        async move { one.batch(vec![append("/log", "x")]).await }
+    });
+    while storage.waiting.load(Ordering::SeqCst) < 2 {
+        yield_now().await;
+    }
+    // More servers commit meanwhile than a root remembers.
+    let calm = Store::flushing(storage.inner.clone());
+    for _ in 0..40 {
+        let other = Store::flushing(storage.inner.clone());
+        let files = other.sandbox(&sandbox("shared")).await.unwrap();
+        files.batch(vec![append("/log", "y")]).await.unwrap();
+    }
+    storage.open_gate();
+    assert_eq!(ours.await.unwrap().unwrap_err().kind(), ErrorKind::InDoubt);
+    let files = calm.sandbox(&sandbox("shared")).await.unwrap();
+    assert_eq!(text(&files, "/log").await, "y".repeat(40));
 }
 
 /// Takes away the one object without which `/hurt` cannot be read, and all else can.

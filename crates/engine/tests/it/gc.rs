@@ -105,8 +105,9 @@ async fn nothing_is_condemned_before_its_grace_is_over() {
     let collected = store.collect(options).await.unwrap();
     assert_eq!((collected.objects, collected.live, collected.condemned), (1, 0, 0));
     storage.set_age(HOUR + Duration::from_secs(1));
-    write(&files, "/b", "1").await;
-    remove(&files, "/b").await;
+    let others = new(&store, "t").await;
+    write(&others, "/b", "1").await;
+    remove(&others, "/b").await;
     assert_eq!(store.collect(options).await.unwrap().condemned, 1);
 }
 
@@ -455,10 +456,11 @@ async fn where_others_write_too_nothing_goes_within_twelve_hours() {
     remove(&files, "/a").await;
     assert_eq!(collect(&store).await.condemned, 0);
     storage.set_age(13 * HOUR);
-    write(&files, "/b", "1").await;
-    remove(&files, "/b").await;
+    let others = new(&store, "t").await;
+    write(&others, "/b", "1").await;
+    remove(&others, "/b").await;
     assert_eq!(collect(&store).await.condemned, 1);
-    assert_eq!(collect(&store).await.waiting, 1);
+    assert_eq!(collect(&store).await.waiting, 2);
 }
 
 #[tokio::test]

@@ -25,10 +25,11 @@ pub(crate) struct Meddling {
     deletes: AtomicI64,
     meanwhile: Mutex<Option<Meanwhile>>,
     before_swap: Mutex<Option<Meanwhile>>,
+    after_delete: Mutex<Option<Meanwhile>>,
 }
 
 /// What happens while refs are listed, after those up to a key and before the others; or right
-/// before the ref of that key is swapped.
+/// before the ref of that key is swapped; or right after it was deleted.
 struct Meanwhile {
     key: RefKey,
     event: BoxFuture<'static, ()>,
@@ -75,6 +76,12 @@ impl Meddling {
     pub(crate) fn before_swap(&self, key: &str, event: impl Future<Output = ()> + Send + 'static) {
         let key = RefKey::new(key).unwrap();
         *self.before_swap.lock() = Some(Meanwhile { key, event: Box::pin(event) });
+    }
+
+    /// Lets something happen once, right after the ref of that key was deleted.
+    pub(crate) fn after_delete(&self, key: &str, event: impl Future<Output = ()> + Send + 'static) {
+        let key = RefKey::new(key).unwrap();
+        *self.after_delete.lock() = Some(Meanwhile { key, event: Box::pin(event) });
     }
 
     fn aged(&self, objects: Vec<(ObjectKey, Bytes)>) -> Vec<(ObjectKey, Bytes)> {
@@ -148,7 +155,12 @@ impl Refs for Meddling {
 
     async fn delete_ref(&self, key: &RefKey, token: &Token) -> Result<bool> {
         self.delete()?;
-        self.storage.delete_ref(key, token).await
+        let is_deleted = self.storage.delete_ref(key, token).await?;
+        let due = self.after_delete.lock().take_if(|due| due.key == *key);
+        if let Some(Meanwhile { event, .. }) = due {
+            event.await;
+        }
+        Ok(is_deleted)
     }
 
     async fn list_refs(

@@ -1,14 +1,19 @@
 //! Which sandboxes a store has, and what becomes of those that are removed.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use sandkeep_engine::{
-    ErrorKind, FileSystem as _, Limits, Links, OpenOptions, Point, SandboxId, Store, VirtualFs,
+    ErrorKind, FileSystem as _, Limits, Links, NewSnapshot, OpenOptions, Point, SandboxId,
+    SnapshotId, Store, VirtualFs,
 };
-use storage::{MemoryStorage, Storage};
+use storage::{MemoryStorage, Refs as _, Storage};
 
 use crate::contents::{at, is_there, sandbox, snapshot, write};
 use crate::fixture::refusal;
+use crate::meddling::Meddling;
+use crate::troubled::Troubled;
 
 fn stores() -> [Store; 2] {
     [Store::in_memory(), Store::flushing(Arc::new(MemoryStorage::default()))]
@@ -129,4 +134,57 @@ async fn a_change_never_reaches_another_sandbox_of_the_same_id() {
     assert!(!is_there(&ours, "/a").await);
     write(&ours, "/b", "2").await;
     assert!(is_there(&ours, "/b").await);
+}
+
+/// Two servers on one storage.
+fn two_servers() -> (Arc<Meddling>, [Store; 2]) {
+    let storage = Meddling::new();
+    storage.share();
+    let stores = [(); 2].map(|()| Store::flushing(storage.clone()));
+    (storage, stores)
+}
+
+#[tokio::test]
+async fn a_sandbox_that_is_made_while_the_last_of_its_id_is_removed_stays() {
+    let (storage, [one, other]) = two_servers();
+    write(&new(&one, "same").await, "/old", "1").await;
+    let theirs = other.clone();
+    storage.after_delete("sandboxes/same/root", async move {
+        let files = new(&theirs, "same").await;
+        write(&files, "/new", "2").await;
+        snapshot(&files, "kept").await;
+    });
+    one.remove(&sandbox("same")).await.unwrap();
+    let files = other.sandbox(&sandbox("same")).await.unwrap();
+    assert!(is_there(&files, "/new").await && !is_there(&files, "/old").await);
+    assert_eq!(files.snapshots().unwrap().list(None, 10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_snapshot_of_a_sandbox_that_another_server_removes_is_not_left_behind() {
+    let (storage, [one, other]) = two_servers();
+    let files = new(&one, "gone").await;
+    write(&files, "/a", "1").await;
+    storage.before_swap("sandboxes/gone/snapshots/late", async move {
+        other.remove(&sandbox("gone")).await.unwrap();
+    });
+    let late = NewSnapshot { id: Some(SnapshotId::parse("late").unwrap()), ..Default::default() };
+    let created = files.snapshots().unwrap().create(late);
+    assert_eq!(refusal(created).await, ErrorKind::Unavailable);
+    assert_eq!(storage.list_refs("sandboxes/", None, 10).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_sandbox_that_others_change_before_its_maker_hears_of_it_is_his_all_the_same() {
+    let storage = Troubled::new(Arc::new(MemoryStorage::default()));
+    let steady = storage::steady(storage.clone(), Duration::from_secs(5));
+    let [one, other] = [(); 2].map(|()| Store::flushing(steady.clone()));
+    storage.trouble.swaps_lost.store(1, Ordering::SeqCst);
+    let made = tokio::spawn(async move { one.create(&sandbox("new"), Limits::default()).await });
+    while storage.trouble.swaps_lost.load(Ordering::SeqCst) > 0 {
+        tokio::task::yield_now().await;
+    }
+    write(&other.sandbox(&sandbox("new")).await.unwrap(), "/a", "1").await;
+    let files = made.await.unwrap().unwrap();
+    assert!(is_there(&files, "/a").await);
 }

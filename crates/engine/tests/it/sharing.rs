@@ -65,6 +65,20 @@ async fn ones_own_changes_are_never_hidden_by_a_look_at_the_store() {
 }
 
 #[tokio::test]
+async fn what_the_leader_did_for_us_is_seen_at_once() {
+    let [one, two] = pair(NEVER, [Some("http://one"), Some("http://two")]).await;
+    one.files.write("a", "1").await.unwrap();
+    two.tree.refresh().await.unwrap();
+    let leader = two.tree.leader().unwrap();
+    one.files.write("a", "2").await.unwrap();
+    assert_eq!(two.files.read("a").await.unwrap(), "1");
+    leader.is_done();
+    assert_eq!(two.files.read("a").await.unwrap(), "2");
+    let (read, asked) = two.storage.asked(two.files.read("a")).await;
+    assert_eq!((read.unwrap().as_ref(), asked.objects), (b"2".as_slice(), 0));
+}
+
+#[tokio::test]
 async fn a_change_is_decided_by_what_the_store_has_however_old_the_view() {
     let [one, two] = pair(NEVER, [None, None]).await;
     two.tree.refresh().await.unwrap();

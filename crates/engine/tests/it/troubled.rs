@@ -20,6 +20,8 @@ pub(crate) struct Trouble {
     pub(crate) answers_lost: AtomicU64,
     /// Commits that do not happen.
     pub(crate) commits_refused: AtomicU64,
+    /// Swaps that happen, and are answered by an error.
+    pub(crate) swaps_lost: AtomicU64,
     /// Loads of refs that fail.
     pub(crate) loads_refused: AtomicU64,
     /// Objects that come when they are let in.
@@ -29,10 +31,12 @@ pub(crate) struct Trouble {
 /// A storage in front of another.
 #[derive(Debug)]
 pub(crate) struct Troubled {
-    inner: Arc<dyn Storage>,
+    pub(crate) inner: Arc<dyn Storage>,
     pub(crate) trouble: Trouble,
     /// How many commits there were.
     pub(crate) commits: AtomicU64,
+    /// How many commits came to the gate.
+    pub(crate) waiting: AtomicU64,
     /// How often somebody asked for objects.
     pub(crate) fetches: AtomicU64,
     /// How many commits may begin; each takes one.
@@ -43,9 +47,9 @@ pub(crate) struct Troubled {
 
 impl Troubled {
     pub(crate) fn new(inner: Arc<dyn Storage>) -> Arc<Self> {
-        let (trouble, commits, fetches) = Default::default();
+        let (trouble, commits, waiting, fetches) = Default::default();
         let (gate, object_gate) = (Semaphore::new(Semaphore::MAX_PERMITS), Semaphore::new(0));
-        Arc::new(Self { inner, trouble, commits, fetches, gate, object_gate })
+        Arc::new(Self { inner, trouble, commits, waiting, fetches, gate, object_gate })
     }
 
     /// Lets no commit begin until more are let in.
@@ -113,7 +117,11 @@ impl Refs for Troubled {
     }
 
     async fn swap(&self, key: &RefKey, expected: &Expected, value: Bytes) -> Result<Swap> {
-        self.inner.swap(key, expected, value).await
+        let swap = self.inner.swap(key, expected, value).await?;
+        if strikes(&self.trouble.swaps_lost) {
+            return Err(unavailable());
+        }
+        Ok(swap)
     }
 
     async fn delete_ref(&self, key: &RefKey, token: &Token) -> Result<bool> {
@@ -143,6 +151,7 @@ impl Storage for Troubled {
         expected: &Expected,
         value: Bytes,
     ) -> Result<Swap> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
         self.gate.acquire().await.unwrap().forget();
         self.commits.fetch_add(1, Ordering::SeqCst);
         if strikes(&self.trouble.commits_refused) {

@@ -11,9 +11,9 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-/// How long another server may neither take anything of a request nor answer it. It gives up on its
-/// store sooner than that.
-const SILENCE: Duration = Duration::from_secs(90);
+/// How long another server may neither take anything of a request nor answer it. By then it has given
+/// up on its store, which it asks for a minute, and then for another what became of a commit.
+const SILENCE: Duration = Duration::from_secs(150);
 
 /// What the owner of a body keeps of it.
 #[derive(Clone, Debug)]

@@ -9,11 +9,11 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use engine::Leader;
+use engine::{ErrorKind, Leader};
 use http::header::{
     CACHE_CONTROL, CONNECTION, HOST, HeaderName, PRAGMA, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -97,14 +97,21 @@ async fn send(app: &App, leader: &Leader, request: Request, next: Next) -> Respo
     };
     let (loan, lent) = Loan::of(body);
     let outgoing = outgoing(&parts, uri, lent);
-    let Some(outcome) = loan.wait(app.peers.0.request(outgoing)).await else {
-        leader.distrust();
-        tracing::warn!(leader = leader.address(), "the leader is silent");
-        return in_doubt(app);
-    };
+    let outcome = loan.wait(app.peers.0.request(outgoing)).await;
+    // Whoever is told of the change sees it here.
+    leader.is_done();
     let err = match outcome {
-        Ok(answer) => return passed_on(answer),
-        Err(err) => err,
+        Some(Ok(answer)) if answer.status() == StatusCode::UNAUTHORIZED => {
+            leader.distrust();
+            return stranger(app);
+        }
+        Some(Ok(answer)) => return passed_on(answer),
+        Some(Err(err)) => err,
+        None => {
+            leader.distrust();
+            tracing::warn!(leader = leader.address(), "the leader is silent");
+            return in_doubt(app);
+        }
     };
     leader.distrust();
     tracing::warn!(error = &err as &dyn std::error::Error, "the leader is away");
@@ -139,8 +146,17 @@ fn outgoing(parts: &http::request::Parts, uri: Uri, body: Lent) -> http::Request
 /// The answer when the leader was there, and then was not.
 fn in_doubt(app: &App) -> Response {
     let message = "another server did not answer; whether the change happened is not known";
-    let err = engine::Error::new(engine::ErrorKind::Unavailable, message);
-    faces::problem(app, &err).into_response()
+    problem(app, ErrorKind::InDoubt, message)
+}
+
+/// The answer when the leader does not let in whom we let in. It is not asked again for a while.
+fn stranger(app: &App) -> Response {
+    tracing::warn!("the leader has another token; servers on one store need the same");
+    problem(app, ErrorKind::Unavailable, "another server that was asked has another token")
+}
+
+fn problem(app: &App, kind: ErrorKind, message: &'static str) -> Response {
+    faces::problem(app, &engine::Error::new(kind, message)).into_response()
 }
 
 fn uri_at(address: &str, uri: &Uri) -> Option<Uri> {

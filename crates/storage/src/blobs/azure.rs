@@ -30,10 +30,24 @@ const OURS: [AzureConfigKey; 4] = [
     AzureConfigKey::UseFabricEndpoint,
 ];
 
+/// What proves who asks, and comes from one place.
+fn is_credential(key: &AzureConfigKey) -> bool {
+    use AzureConfigKey as Key;
+    matches!(
+        key,
+        Key::AccessKey
+            | Key::SasKey
+            | Key::Token
+            | Key::ClientId
+            | Key::ClientSecret
+            | Key::FederatedTokenFile
+    )
+}
+
 /// The container of this name.
 pub(super) async fn connect(container: &str, settings: &Settings) -> Result<Bucket> {
     let (mut builder, mut options) = (MicrosoftAzureBuilder::new(), options());
-    for (key, value) in configured(settings, "AZURE_") {
+    for (key, value) in configured(settings, "AZURE_", is_credential) {
         if let AzureConfigKey::Client(key) = key {
             options = options.with_config(key, value);
         } else if !OURS.contains(&key) {

@@ -12,7 +12,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, PutMode, PutOptions, PutResult};
 use tokio::sync::Semaphore;
 
-use super::failure::{failed, of_http, refused};
+use super::failure::{failed, of_http, refused, undecided};
 use super::sign::{Sign, of_listed};
 use super::wire::Refusal;
 use crate::{Error, ErrorKind, Expected, Result, Token};
@@ -181,11 +181,6 @@ impl fmt::Debug for Bucket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bucket").field("sign", &self.sign).finish_non_exhaustive()
     }
-}
-
-/// That several wrote at once, and the bucket gave none of them its due.
-pub(super) fn undecided() -> Error {
-    Error::new(ErrorKind::Unavailable, "the bucket could not decide between several writers")
 }
 
 /// Whether an error says that what is there is not as expected.

@@ -12,17 +12,36 @@ use crate::{Error, Result};
 /// The settings that a driver knows, of those whose names begin so.
 ///
 /// In the order of their names, so that of two that mean the same it is always the same one that
-/// counts. What is empty counts as not there.
-pub(super) fn configured<K: FromStr>(settings: &Settings, prefix: &str) -> Vec<(K, String)> {
+/// counts. What is empty counts as not there. If the file has credentials, those of the environment
+/// are left out: drivers would take a token, or a key of another kind, for part of them.
+pub(super) fn configured<K: FromStr>(
+    settings: &Settings,
+    prefix: &str,
+    is_credential: impl Fn(&K) -> bool,
+) -> Vec<(K, String)> {
     let mut named: Vec<_> = settings
         .all()
         .filter(|(name, value)| name.starts_with(prefix) && !value.is_empty())
         .collect();
     named.sort();
     let known = |(name, value): (String, String)| {
-        name.to_ascii_lowercase().parse().ok().map(|key| (key, value))
+        let key = name.to_ascii_lowercase().parse().ok()?;
+        let (is_in_file, is_credential) = (settings.is_in_file(&name), is_credential(&key));
+        Some(Known { key, value, is_in_file, is_credential })
     };
-    named.into_iter().filter_map(known).collect()
+    let mut known: Vec<Known<K>> = named.into_iter().filter_map(known).collect();
+    if known.iter().any(|known| known.is_in_file && known.is_credential) {
+        known.retain(|known| known.is_in_file || !known.is_credential);
+    }
+    known.into_iter().map(|known| (known.key, known.value)).collect()
+}
+
+/// A setting that a driver knows.
+struct Known<K> {
+    key: K,
+    value: String,
+    is_in_file: bool,
+    is_credential: bool,
 }
 
 /// How requests are made, as long as no setting says otherwise.

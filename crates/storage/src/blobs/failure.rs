@@ -19,6 +19,10 @@ pub(super) fn failed(err: &object_store::Error) -> Error {
         }
         cause = err.source();
     }
+    // Several wrote or removed the same name at once. Who asks whether it is there has his answer.
+    if matches!(err, object_store::Error::AlreadyExists { .. }) {
+        return undecided();
+    }
     let is_denied = matches!(
         err,
         object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. }
@@ -77,6 +81,11 @@ pub(super) fn refused(refusal: &Refusal) -> Error {
         return denied();
     }
     Error::new(ErrorKind::Io, "the bucket refuses the request")
+}
+
+/// That several changed a name at once, and the bucket gave none of them its due.
+pub(super) fn undecided() -> Error {
+    Error::new(ErrorKind::Unavailable, "the bucket could not decide between several writers")
 }
 
 fn denied() -> Error {

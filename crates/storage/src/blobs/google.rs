@@ -27,10 +27,22 @@ const GENERATION: &str = "x-goog-if-generation-match";
 /// What is not for the settings to say.
 const OURS: [GoogleConfigKey; 2] = [GoogleConfigKey::Bucket, GoogleConfigKey::SkipSignature];
 
+/// What proves who asks, and comes from one place.
+fn is_credential(key: &GoogleConfigKey) -> bool {
+    use GoogleConfigKey as Key;
+    matches!(
+        key,
+        Key::ServiceAccount
+            | Key::ServiceAccountKey
+            | Key::ApplicationCredentials
+            | Key::BearerToken
+    )
+}
+
 /// The bucket of this name.
 pub(super) async fn connect(name: &str, settings: &Settings) -> Result<Bucket> {
     let (mut builder, mut options) = (GoogleCloudStorageBuilder::new(), options());
-    for (key, value) in configured(settings, "GOOGLE_") {
+    for (key, value) in configured(settings, "GOOGLE_", is_credential) {
         if let GoogleConfigKey::Client(key) = key {
             options = options.with_config(key, value);
         } else if !OURS.contains(&key) {

@@ -41,7 +41,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use self::bucket::{Bucket, undecided};
+use self::bucket::Bucket;
+use self::failure::undecided;
 use self::listing::list;
 use self::name::Names;
 use self::record::Current;

@@ -33,6 +33,12 @@ const OURS: [AmazonS3ConfigKey; 4] = [
     AmazonS3ConfigKey::SkipSignature,
 ];
 
+/// What proves who asks, and comes from one place.
+fn is_credential(key: &AmazonS3ConfigKey) -> bool {
+    use AmazonS3ConfigKey as Key;
+    matches!(key, Key::AccessKeyId | Key::SecretAccessKey | Key::Token)
+}
+
 /// The bucket of this name.
 pub(super) async fn connect(name: &str, settings: &Settings) -> Result<Bucket> {
     if name.ends_with("--x-s3") {
@@ -41,7 +47,7 @@ pub(super) async fn connect(name: &str, settings: &Settings) -> Result<Bucket> {
         return Err(invalid(message));
     }
     let (mut builder, mut options) = (AmazonS3Builder::new(), options());
-    for (key, value) in configured(settings, "AWS_") {
+    for (key, value) in configured(settings, "AWS_", is_credential) {
         if let AmazonS3ConfigKey::Client(key) = key {
             options = options.with_config(key, value);
         } else if !OURS.contains(&key) {

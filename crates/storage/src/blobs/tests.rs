@@ -1,11 +1,13 @@
 //! Buckets that cannot remove on a condition: how they are found out, and what they still promise.
 
+use std::io::{Read as _, Write as _};
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use servers::{Kind, Server};
 
 use super::*;
+use crate::settings::Settings;
 
 /// One for all tests, each of which has a prefix of its own.
 static SEAWEEDFS: LazyLock<Server> = LazyLock::new(|| Server::start(Kind::SeaweedFs));
@@ -112,6 +114,59 @@ async fn without_conditional_removal_an_object_stored_again_still_stays() {
     let token = blobs.list(None, None, 1).await.unwrap().remove(0).token;
     assert_eq!(blobs.delete_exact(&[(key, token)]).await.unwrap(), 1);
     assert_eq!(blobs.get(&key).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn who_writes_at_the_same_time_as_another_tries_again() {
+    let conflict = answering(
+        "HTTP/1.1 409 Conflict\r\nContent-Type: application/xml\r\nContent-Length: 45\r\n\r\n\
+         <Error><Code>OperationAborted</Code></Error>\n",
+    );
+    let settings = "AWS_ACCESS_KEY_ID=a\nAWS_SECRET_ACCESS_KEY=b\nAWS_ALLOW_HTTP=true\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let settings = format!("{settings}AWS_ENDPOINT_URL=http://{conflict}\n");
+    #[expect(clippy::disallowed_methods, reason = "the file is the test's own")]
+    std::fs::write(file.path(), settings).unwrap();
+    let settings = Settings::read(file.path().to_str().unwrap()).await.unwrap();
+    let bucket = s3::connect("bucket", &settings).await.unwrap();
+    let put = bucket.put("a", frame::seal(b"x")).await.map(drop);
+    for err in [put.unwrap_err(), bucket.remove("a").await.unwrap_err()] {
+        assert_eq!(err.kind(), crate::ErrorKind::Unavailable, "{err:?}");
+        assert!(err.to_string().contains("several writers"), "{err}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_with_credentials_needs_none_of_the_environment() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    // Cargo gives every test variables of its own, which stand for those of an operator.
+    #[expect(clippy::disallowed_methods, reason = "the file is the test's own")]
+    std::fs::write(file.path(), "CARGO_SECRET=1\n").unwrap();
+    let with = Settings::read(file.path().to_str().unwrap()).await.unwrap();
+    let known = |settings: &Settings| {
+        let is_credential = |key: &String| key != "cargo_manifest_dir";
+        let known = configured::configured::<String>(settings, "CARGO_", is_credential);
+        known.into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&with), ["cargo_manifest_dir", "cargo_secret"]);
+    assert!(known(&Settings::default()).len() > 2);
+}
+
+/// The address of a server that says the same to everyone.
+fn answering(answer: &'static str) -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            // It answers once it is asked, and hears the rest: else the answer would be cut off.
+            stream.read_exact(&mut [0]).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            std::io::copy(&mut stream, &mut std::io::sink()).ok();
+        }
+    });
+    address
 }
 
 #[tokio::test]

@@ -6,12 +6,14 @@
 //! goes on where it was.
 //!
 //! - `claim`: the mark of a copy that is not finished
+//! - `ledger`: which refs copies may have written
 //! - `gap`: what one store has and the other lacks
 //! - `sending`: objects on their way
 //! - `roll`: the refs
 
 mod claim;
 mod gap;
+mod ledger;
 mod roll;
 mod sending;
 
@@ -21,7 +23,7 @@ use std::sync::Arc;
 use self::claim::Claim;
 use self::gap::Gap;
 use self::sending::Sending;
-use crate::{Listed, Result, Storage};
+use crate::{ErrorKind, Listed, Result, Storage};
 
 pub use self::claim::is_unfinished_copy;
 
@@ -89,14 +91,34 @@ impl AddAssign for Amount {
 /// broke off. It may be broken off at any moment, and goes on when it is called again.
 ///
 /// The store that is copied from may be in use. The other one may not, until this returns: it bears
-/// a mark for so long ([`is_unfinished_copy`]). All refs are held in memory, and at most 64 MiB of
-/// objects.
+/// a mark for so long ([`is_unfinished_copy`]). Those who had it open before do not see the mark:
+/// what they wrote is neither overwritten nor removed, and ends the copy. All refs are held in
+/// memory, and at most 64 MiB of objects.
 pub async fn copy(
     from: &Arc<dyn Storage>,
     to: &Arc<dyn Storage>,
     progress: impl Fn(Progress),
 ) -> Result<Copied> {
-    let claim = Claim::on(from, to).await?;
+    let mut claim = Claim::on(from, to).await?;
+    let filled = fill(from, to, &mut claim, progress).await;
+    let is_in_use = filled.as_ref().is_err_and(|err| err.kind() == ErrorKind::InUse);
+    if is_in_use {
+        claim.give_up().await?;
+    } else if filled.is_ok() {
+        claim.lift().await?;
+    }
+    filled
+}
+
+/// Brings everything to a store that was claimed.
+async fn fill(
+    from: &Arc<dyn Storage>,
+    to: &Arc<dyn Storage>,
+    claim: &mut Claim<'_>,
+    progress: impl Fn(Progress),
+) -> Result<Copied> {
+    // Whoever uses the store is told before hours of sending.
+    claim.present().await?;
     let mut copied = Copied { resumed: claim.resumes, ..Copied::default() };
     let mut refs = roll::read(&**from).await?;
     let mut missing = count(from, to, &progress).await?;
@@ -112,10 +134,8 @@ pub async fn copy(
         missing = count(from, to, &|_| ()).await?;
         missing += copied.sent;
     }
-    claim.check().await?;
     copied.refs = refs.len() as u64;
-    roll::write(to, refs).await?;
-    claim.lift().await?;
+    roll::write(to, refs, claim).await?;
     Ok(copied)
 }
 

@@ -1,6 +1,5 @@
 //! The refs of a store, as a copy takes and leaves them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::{Error, ErrorKind, Expected, Ref, RefKey, Result, Storage, Swap, Token};
 
-use super::claim;
+use super::claim::{self, Claim};
 
 /// How many refs are listed at a time.
 const PAGE: usize = 1000;
@@ -51,9 +50,15 @@ async fn page(
     Ok(Some((page, last)))
 }
 
-/// Gives a store exactly these refs.
-pub(super) async fn write(to: &Arc<dyn Storage>, refs: Vec<(RefKey, Ref)>) -> Result<()> {
-    let mut present: BTreeMap<_, _> = read(&**to).await?.into_iter().collect();
+/// Gives a store exactly these refs, unless somebody else than copies wrote to it.
+pub(super) async fn write(
+    to: &Arc<dyn Storage>,
+    refs: Vec<(RefKey, Ref)>,
+    claim: &mut Claim<'_>,
+) -> Result<()> {
+    let mut present = claim.present().await?;
+    let both = present.iter().chain(refs.iter().map(|(key, it)| (key, it)));
+    claim.note(both.map(|(key, Ref { value, .. })| (key, value))).await?;
     let mut writing = JoinSet::new();
     for (key, Ref { value, .. }) in refs {
         let expected = match present.remove(&key) {

@@ -45,11 +45,10 @@ pub(super) async fn client(settings: &Settings) -> Result<Client> {
 
 /// Keys that stand in the settings, or else those of a profile, a container, a machine or a role.
 fn with_credentials(loader: ConfigLoader, settings: &Settings) -> Result<ConfigLoader> {
-    let key = settings.value("AWS_ACCESS_KEY_ID");
-    let secret = settings.value("AWS_SECRET_ACCESS_KEY");
+    let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+    let [key, secret, session] = settings.together(names);
     match (key, secret) {
         (Some(key), Some(secret)) => {
-            let session = settings.value("AWS_SESSION_TOKEN");
             let keys = Credentials::new(key, secret, session, None, "settings");
             Ok(loader.credentials_provider(SharedCredentialsProvider::new(keys)))
         }

@@ -1,8 +1,8 @@
 //! Which domains there are: what a listing of all objects goes by.
 //!
-//! A domain is written down together with its first objects, before any ref can lead to them, and
-//! again every hour by whoever writes to it. So one that nobody has seen for a day and that holds nothing is nobody's any more: it is forgotten
-//! by the next listing that comes by, if nobody has seen it since.
+//! A domain is written down before its first objects are stored, and again every hour by whoever
+//! writes to it. So one that nobody has seen for a day and that holds nothing is nobody's any more:
+//! it is forgotten by the next listing that comes by, if nobody has seen it since.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -91,7 +91,7 @@ impl DynamoStorage {
         if !is_long_ago(seen) {
             return Ok(());
         }
-        self.sweep(known.domain, None, &[], usize::MAX).await?;
+        self.sweep(known.domain, None, &[], usize::MAX).await;
         if self.has_no_writes(known.domain).await? {
             let unseen = Condition::Has(SINCE, number(known.seen));
             self.table.delete_if(self.layout.domain(known.domain), unseen).await?;

@@ -6,7 +6,7 @@
 //!
 //! Parts belong to one write, which has random bytes for a name, and are never changed: whoever reads
 //! has the parts of one write or sees that they are gone, and then looks at the head again. A write is
-//! written down before its head is, and forgotten with its parts:
+//! written down before its first part is stored, and forgotten after its parts:
 //!
 //! - A delete removes the head, then the parts.
 //! - Who stores an object again leaves the old parts, because somebody may be reading them.
@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
+use tokio::time::timeout;
 
 use super::DynamoStorage;
 use super::age::{is_long_ago, millis};
@@ -36,6 +37,9 @@ pub(super) const INLINE: usize = 16 << 10;
 const PART: usize = 384 << 10;
 /// How many parts one request asks for.
 const TOGETHER: usize = 4;
+/// How long a listing may remove what was left behind, and of how many writes at once.
+const SWEEP: Duration = Duration::from_secs(3);
+const SWEPT: usize = 100;
 
 /// The parts of an object, and how many bytes they have together.
 #[derive(Clone, Copy, Debug)]
@@ -61,16 +65,18 @@ impl Large {
 }
 
 impl DynamoStorage {
-    /// What is stored before the head is: that it is being written, and the parts.
-    pub(super) fn parts(&self, key: &ObjectKey, large: Large, stored: &Bytes) -> Vec<Change> {
-        let noted = self.layout.write(key, large.write).with([
-            (PARTS, number(large.count.into())),
-            (SINCE, number(millis(SystemTime::now()))),
-        ]);
-        let parts = (0..large.count)
-            .zip(stored.chunks(PART))
-            .map(|(at, part)| self.layout.part(large.write, at).with([(FRAME, binary(part))]));
-        std::iter::once(noted).chain(parts).map(Change::Put).collect()
+    /// What writes down that an object is being written.
+    pub(super) fn note_write(&self, key: &ObjectKey, large: Large, now: SystemTime) -> Change {
+        let count = (PARTS, number(large.count.into()));
+        Change::Put(self.layout.write(key, large.write).with([count, (SINCE, number(millis(now)))]))
+    }
+
+    /// What stores the parts.
+    pub(super) fn parts(&self, large: Large, stored: &Bytes) -> impl Iterator<Item = Change> {
+        let parts = (0..large.count).zip(stored.chunks(PART));
+        parts.map(move |(at, part)| {
+            Change::Put(self.layout.part(large.write, at).with([(FRAME, binary(part))]))
+        })
     }
 
     /// The object that the parts are together, unless some are gone.
@@ -88,17 +94,40 @@ impl DynamoStorage {
         Ok(Some(whole.freeze()))
     }
 
-    /// Removes the parts of a write to which no head leads any more, then what was written down of it.
-    pub(super) async fn remove_parts(&self, key: &ObjectKey, large: Large) -> Result<()> {
-        let parts = (0..large.count).map(|at| self.layout.part(large.write, at));
-        self.table.change_all(parts.map(Change::Delete).collect()).await?;
-        let noted = self.layout.write(key, large.write);
-        self.table.change_all(vec![Change::Delete(noted)]).await
+    /// Removes the parts of writes to which no head leads any more, then what was written down of
+    /// them.
+    pub(super) async fn remove_parts(&self, writes: &[(ObjectKey, Large)]) -> Result<()> {
+        let parts = writes.iter().flat_map(|(_, large)| {
+            (0..large.count).map(|at| Change::Delete(self.layout.part(large.write, at)))
+        });
+        self.table.change_all(parts.collect()).await?;
+        let noted = writes.iter().map(|(key, large)| self.layout.write(key, large.write));
+        self.table.change_all(noted.map(Change::Delete).collect()).await
     }
 
     /// Removes what was left behind long ago among the objects from one id to the last that was
     /// found, or to the end of the domain if that is not full.
+    ///
+    /// What takes long or fails is left to the next who comes by: nobody who wants a listing has to
+    /// wait for it.
     pub(super) async fn sweep(
+        &self,
+        domain: Domain,
+        after: Option<ObjectId>,
+        found: &[Found],
+        limit: usize,
+    ) {
+        match timeout(SWEEP, self.sweep_all(domain, after, found, limit)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(err)) => {
+                let error = &err as &dyn std::error::Error;
+                tracing::warn!(error, "what writes left behind is not removed yet");
+            }
+            Err(_) => tracing::debug!("not all that writes left behind is removed yet"),
+        }
+    }
+
+    async fn sweep_all(
         &self,
         domain: Domain,
         after: Option<ObjectId>,
@@ -109,11 +138,13 @@ impl DynamoStorage {
             found.iter().filter_map(|it| Some((it.listed.key.id, it.write?))).collect();
         let last = (found.len() >= limit).then(|| found.last()).flatten();
         let last = last.map(|found| found.listed.key.id);
-        for Noted { key, large, since } in self.writes(domain, after, last).await? {
-            let is_current = heads.get(&key.id) == Some(&large.write);
-            if !is_current && is_long_ago(since) {
-                self.remove_parts(&key, large).await?;
-            }
+        let mut left = self.writes(domain, after, last).await?;
+        left.retain(|noted| {
+            heads.get(&noted.key.id) != Some(&noted.large.write) && is_long_ago(noted.since)
+        });
+        let left: Vec<_> = left.into_iter().map(|noted| (noted.key, noted.large)).collect();
+        for writes in left.chunks(SWEPT) {
+            self.remove_parts(writes).await?;
         }
         Ok(())
     }

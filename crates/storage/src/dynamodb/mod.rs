@@ -7,7 +7,8 @@
 //! `DeleteItem` and `BatchWriteItem`, and `CreateTable` to make the table.
 //!
 //! A commit is two requests one after the other: its objects by `BatchWriteItem`, then the ref by a
-//! conditional `PutItem`. One transaction could do both, but costs twice the write units, takes the
+//! conditional `PutItem`. Large objects take two more before the ref, and the first objects of a
+//! domain one. One transaction could do both, but costs twice the write units, takes the
 //! service two phases as well, and fails with a conflict where of two puts one wins; and since the
 //! objects of a commit are stored even if it is lost, whoever lost would have to store them after all.
 //!
@@ -109,7 +110,7 @@ impl Objects for DynamoStorage {
             return Ok(Vec::new());
         }
         let found = self.find(domain, after, limit).await?;
-        self.sweep(domain, after, &found, limit).await?;
+        self.sweep(domain, after, &found, limit).await;
         Ok(found.into_iter().map(|found| found.listed).collect())
     }
 

@@ -83,7 +83,8 @@ impl DynamoStorage {
         }
     }
 
-    /// Stores objects: parts before heads, so that a head never leads to what is missing.
+    /// Stores objects: what leads to parts of a write that failed before the parts, and parts before
+    /// heads, so that a head never leads to what is missing.
     pub(super) async fn put(&self, objects: Vec<(ObjectKey, Bytes)>) -> Result<()> {
         let mut last = BTreeMap::new();
         for (key, stored) in objects {
@@ -91,24 +92,26 @@ impl DynamoStorage {
         }
         let began = SystemTime::now();
         let domains = self.unnoted(last.keys().map(|key| key.domain));
-        let notes = domains.iter().map(|domain| self.note(*domain, began));
-        let (mut first, mut heads): (Vec<_>, _) = (notes.collect(), Vec::new());
+        let mut notes: Vec<_> = domains.iter().map(|domain| self.note(*domain, began)).collect();
+        let (mut parts, mut heads) = (Vec::new(), Vec::new());
         for (key, (generation, stored)) in last {
             let item = self.layout.object(&key).with([
                 (GENERATION, binary(generation.as_bytes())),
                 (SIZE, number(stored.len() as u64)),
             ]);
             if stored.len() < INLINE {
-                first.push(Change::Put(with(item, FRAME, binary(stored))));
+                parts.push(Change::Put(with(item, FRAME, binary(stored))));
             } else {
                 let large = Large::of(&stored);
-                first.extend(self.parts(&key, large, &stored));
+                notes.push(self.note_write(&key, large, began));
+                parts.extend(self.parts(large, &stored));
                 let head = with(item, WRITE, binary(large.write.0));
                 heads.push(Change::Put(with(head, PARTS, number(large.count.into()))));
             }
         }
-        self.table.change_all(first).await?;
+        self.table.change_all(notes).await?;
         self.remember(domains, began);
+        self.table.change_all(parts).await?;
         check_fresh(began)?;
         self.table.change_all(heads).await
     }
@@ -144,7 +147,7 @@ impl DynamoStorage {
             Outcome::Done(None) => Ok(true),
             Outcome::Done(Some(item)) => {
                 if let Content::Parts(large) = content(item)? {
-                    self.remove_parts(&key, large).await?;
+                    self.remove_parts(&[(key, large)]).await?;
                 }
                 Ok(true)
             }

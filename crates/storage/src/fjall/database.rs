@@ -79,7 +79,7 @@ impl Database {
         after: Option<ObjectKey>,
         limit: usize,
     ) -> Result<Vec<Listed>> {
-        let start = page::start(ObjectKey::first(domain), after).map(ObjectKey::to_bytes);
+        let start = page::start(ObjectKey::first(domain), after).bound().map(ObjectKey::to_bytes);
         let mut page = Vec::new();
         for entry in self.heads.range((start, Bound::Unbounded)).take(limit) {
             let (key, head) = entry.into_inner()?;
@@ -102,7 +102,7 @@ impl Database {
         after: Option<&RefKey>,
         limit: usize,
     ) -> Result<Vec<(RefKey, Ref)>> {
-        let start = page::start(prefix, after.map(RefKey::as_str));
+        let start = page::start(prefix, after.map(RefKey::as_str)).bound();
         let mut page = Vec::new();
         for entry in self.refs.range::<&str, _>((start, Bound::Unbounded)).take(limit) {
             let (key, stored) = entry.into_inner()?;

@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure;
 use super::link::{Link, Parsing};
@@ -15,8 +16,9 @@ use crate::{Error, ErrorKind, Result};
 
 /// How long a caller waits for a connection to be free, and for a new one.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the server may take to answer one whose caller left.
+/// How long the server may take to answer one whose caller left, and then to be told to stop.
 const REST: Duration = Duration::from_secs(3);
+const CANCELLING: Duration = Duration::from_secs(5);
 
 /// What every new connection is told: that an acknowledged commit is on the disk whatever the
 /// default, that nobody works for ever, and on which rules the statements rely.
@@ -31,6 +33,7 @@ SET client_min_messages = warning;
 /// The connections of one store.
 pub(super) struct Connections {
     pool: Pool,
+    tls: MakeRustlsConnect,
     parsing: Parsing,
 }
 
@@ -38,7 +41,7 @@ impl Connections {
     /// Those that a link leads to. None is open yet.
     pub(super) fn through(link: Link) -> Result<Self> {
         let Link { config, tls, parsing, size, .. } = link;
-        let lenders = Manager::from_config(config, tls, ManagerConfig::default());
+        let lenders = Manager::from_config(config, tls.clone(), ManagerConfig::default());
         let mut pool = Pool::builder(lenders)
             .max_size(size)
             .runtime(Runtime::Tokio1)
@@ -53,22 +56,24 @@ impl Connections {
         let pool = pool.build().map_err(|err| {
             Error::new(ErrorKind::Io, "the connections to postgres cannot be kept").because(err)
         })?;
-        Ok(Self { pool, parsing })
+        Ok(Self { pool, tls, parsing })
     }
 
     /// A connection, for one caller.
     pub(super) async fn lease(&self) -> Result<Lease> {
         let client = self.pool.get().await.map_err(failure::of_pool)?;
-        Ok(Lease { client: Some(client), parsing: self.parsing, is_sound: true })
+        let (tls, parsing) = (self.tls.clone(), self.parsing);
+        Ok(Lease { client: Some(client), tls, parsing, is_sound: true })
     }
 }
 
 /// A connection that one caller has.
 ///
 /// It goes back to the others when it was answered. If the caller leaves before, it rests until the
-/// server has answered, and if that does not happen, it is closed.
+/// server has answered, and if that does not happen, the server is told to stop, and it is closed.
 pub(super) struct Lease {
     client: Option<Object>,
+    tls: MakeRustlsConnect,
     parsing: Parsing,
     /// Whether everything that was asked was answered.
     is_sound: bool,
@@ -136,16 +141,22 @@ impl Drop for Lease {
             return;
         }
         match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(rest(client))),
+            Ok(runtime) => drop(runtime.spawn(rest(client, self.tls.clone()))),
             Err(_) => drop(Object::take(client)),
         }
     }
 }
 
 /// Waits until the server has done what a caller who left asked for.
-async fn rest(client: Object) {
+async fn rest(client: Object, tls: MakeRustlsConnect) {
     let answered = timeout(REST, client.batch_execute("")).await;
-    if !answered.is_ok_and(|answer| answer.is_ok()) {
-        drop(Object::take(client));
+    if answered.is_ok_and(|answer| answer.is_ok()) {
+        return;
     }
+    // A server that waits for a lock does not notice that nobody listens any more, and those who try
+    // again would fill it. It may stop whatever it is asked next, so nobody else may have it.
+    if !client.is_closed() {
+        timeout(CANCELLING, client.cancel_token().cancel_query(tls)).await.ok();
+    }
+    drop(Object::take(client));
 }

@@ -43,7 +43,7 @@ pub(super) struct Link {
 impl Link {
     pub(super) async fn of(mut address: Address) -> Result<Self> {
         let schema = address.take("schema")?.unwrap_or_else(|| SCHEMA.to_owned());
-        let schema = Schema::named(schema, parsing(&mut address)?)?;
+        let (schema, parsing) = (Schema::named(schema)?, parsing(&mut address)?);
         let size = size(&mut address)?;
         let (mode, tls) = tls::of(&mut address).await?;
         // The driver's words could tell a part of a password that holds a '?' or a '&'.
@@ -59,7 +59,7 @@ impl Link {
         {
             config.password(password);
         }
-        Ok(Self { config, tls, parsing: schema.parsing, schema, size })
+        Ok(Self { config, tls, schema, parsing, size })
     }
 }
 

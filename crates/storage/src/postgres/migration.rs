@@ -2,7 +2,6 @@
 
 use super::connections::Lease;
 use super::failure;
-use super::link::Parsing;
 use crate::address::invalid;
 use crate::{Error, ErrorKind, Result};
 
@@ -16,18 +15,17 @@ const LOCK: i32 = i32::from_be_bytes(*b"Sndk");
 #[derive(Clone)]
 pub(super) struct Schema {
     name: String,
-    pub(super) parsing: Parsing,
 }
 
 impl Schema {
-    pub(super) fn named(name: String, parsing: Parsing) -> Result<Self> {
+    pub(super) fn named(name: String) -> Result<Self> {
         let is_plain = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
         let begins = name.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '_');
         if !begins || name.len() > 63 || !name.bytes().all(is_plain) || name.starts_with("pg_") {
             let message = "schema is a name of [a-z0-9_] that does not begin with a number or pg_";
             return Err(invalid(message));
         }
-        Ok(Self { name, parsing })
+        Ok(Self { name })
     }
 
     /// A table of the schema, as statements name it.
@@ -37,9 +35,7 @@ impl Schema {
 
     /// Makes sure that the tables are there and are those that we know.
     pub(super) async fn furnish(&self, lease: &mut Lease) -> Result<()> {
-        if self.parsing == Parsing::Always {
-            refuse_laxity(lease).await?;
-        }
+        refuse_laxity(lease).await?;
         let version = match self.version(lease).await {
             Err(err) if failure::is_missing(&err) => None,
             version => version?,
@@ -104,16 +100,23 @@ fn unknown() -> Error {
     Error::new(ErrorKind::Corrupt, "the storage was made by a version that is not known")
 }
 
-/// Refuses a server that acknowledges what it may still lose, where each connection cannot be told
-/// not to.
+/// Refuses a server that acknowledges what it may still lose. Connections that can be told when to
+/// acknowledge have been told, but whether anything reaches the disk is the server's own affair.
 async fn refuse_laxity(lease: &mut Lease) -> Result<()> {
-    let rows = lease.ask_once("SELECT current_setting('synchronous_commit')").await?;
-    let setting = rows.first().map(|row| row.try_get::<_, &str>(0)).transpose()?;
-    if matches!(setting, Some("on" | "remote_apply")) {
-        return Ok(());
-    }
-    let message = "postgres acknowledges commits that it may lose: \
-                   set synchronous_commit = on for its user";
+    let settings = "SELECT current_setting('fsync'), current_setting('synchronous_commit')";
+    let rows = lease.ask_once(settings).await?;
+    let row = rows.first().ok_or_else(|| failure::corrupt("an answer"))?;
+    let message = match (row.try_get(0)?, row.try_get(1)?) {
+        ("on", "on" | "remote_apply") => return Ok(()),
+        ("on", _) => {
+            "postgres acknowledges commits that it may lose: \
+             set synchronous_commit = on for its user"
+        }
+        (_, _) => {
+            "postgres does not wait until its disk has what it acknowledges: \
+             set fsync = on in its configuration"
+        }
+    };
     Err(Error::new(ErrorKind::Unsafe, message))
 }
 
@@ -122,7 +125,7 @@ mod tests {
     use super::*;
 
     fn named(name: &str) -> Result<Schema> {
-        Schema::named(name.to_owned(), Parsing::Once)
+        Schema::named(name.to_owned())
     }
 
     #[test]

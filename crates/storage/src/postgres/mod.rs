@@ -22,7 +22,6 @@ mod statements;
 mod tls;
 
 use std::fmt;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -39,9 +38,10 @@ use self::migration::Schema;
 use self::rows::{bytes, count, listed, reference};
 use self::statements::{Statement, Statements};
 use crate::address::Address;
+use crate::page::{self, Start};
 use crate::{
     Capabilities, Domain, Expected, Listed, ObjectKey, Objects, Ref, RefKey, Refs, Result, Storage,
-    Swap, Token, page,
+    Swap, Token,
 };
 
 /// Opens the store that a URL names. Whether the server is there shows when it is first asked.
@@ -126,13 +126,11 @@ impl Objects for PostgresStorage {
         after: Option<ObjectKey>,
         limit: usize,
     ) -> Result<Vec<Listed>> {
-        let (statement, start) = match page::start(ObjectKey::first(domain), after) {
-            Bound::Excluded(key) => (&self.statements.list_behind, key),
-            Bound::Included(key) => (&self.statements.list_from, key),
-            Bound::Unbounded => (&self.statements.list_from, ObjectKey::first(domain)),
-        };
+        let Statements { list_behind, list_from, .. } = &self.statements;
+        let Start { key, is_behind } = page::start(ObjectKey::first(domain), after);
+        let statement = if is_behind { list_behind } else { list_from };
         let end = domain.unwrap_or(Domain([0xff; 16]));
-        let (domain, id, end) = (&start.domain.0[..], &start.id.0[..], &end.0[..]);
+        let (domain, id, end) = (&key.domain.0[..], &key.id.0[..], &end.0[..]);
         let rows = self.ask(statement, &[&domain, &id, &end, &most(limit)]).await?;
         rows.iter().map(listed).collect()
     }
@@ -170,18 +168,16 @@ impl Refs for PostgresStorage {
         after: Option<&RefKey>,
         limit: usize,
     ) -> Result<Vec<(RefKey, Ref)>> {
-        let (statement, start) = match page::start(prefix, after.map(RefKey::as_str)) {
-            Bound::Excluded(key) => (&self.statements.list_refs_behind, key),
-            Bound::Included(key) => (&self.statements.list_refs_from, key),
-            Bound::Unbounded => (&self.statements.list_refs_from, prefix),
-        };
+        let Statements { list_refs_behind, list_refs_from, .. } = &self.statements;
+        let Start { key, is_behind } = page::start(prefix, after.map(RefKey::as_str));
+        let statement = if is_behind { list_refs_behind } else { list_refs_from };
         // No key has such a letter, and the database does not take it.
         if prefix.contains('\0') {
             return Ok(Vec::new());
         }
         // What begins with the prefix goes on with letters that sort before this one.
         let end = format!("{prefix}\u{10ffff}");
-        let rows = self.ask(statement, &[&start, &end, &most(limit)]).await?;
+        let rows = self.ask(statement, &[&key, &end, &most(limit)]).await?;
         let named = |row: &Row| {
             let key = RefKey::new(row.try_get(2)?).map_err(|_| corrupt("the key of a ref"))?;
             Ok((key, reference(row)?))

@@ -9,7 +9,9 @@
 //! | `verify-ca` | encrypted | of anybody whom a trusted authority knows |
 //! | `verify-full` | encrypted | of the host that the URL names |
 //!
-//! Trusted are the authorities in the file `sslrootcert`, or those that the system trusts.
+//! Trusted are the authorities in the file `sslrootcert`, or those that the system trusts. With
+//! `sslrootcert=system` the default is `verify-full`, and nothing else is taken: anybody gets a
+//! certificate for a name of his own.
 
 use std::sync::Arc;
 
@@ -30,8 +32,14 @@ use crate::{Error, Result, blocking};
 
 /// Takes out of the URL how the server is spoken to.
 pub(super) async fn of(address: &mut Address) -> Result<(SslMode, MakeRustlsConnect)> {
-    let authorities = address.take("sslrootcert")?.filter(|path| path != "system");
-    let (mode, trust) = match (address.take("sslmode")?.as_deref(), &authorities) {
+    let (authorities, mode) = (address.take("sslrootcert")?, address.take("sslmode")?);
+    let is_system = authorities.as_deref() == Some("system");
+    if is_system && mode.as_deref().is_some_and(|mode| mode != "verify-full") {
+        return Err(invalid("sslrootcert=system needs sslmode=verify-full, which is its default"));
+    }
+    let mode = mode.or_else(|| is_system.then(|| "verify-full".to_owned()));
+    let authorities = authorities.filter(|_| !is_system);
+    let (mode, trust) = match (mode.as_deref(), &authorities) {
         (Some("disable"), _) => (SslMode::Disable, Trust::Anybody),
         (Some("prefer") | None, _) => (SslMode::Prefer, Trust::Anybody),
         (Some("require"), None) => (SslMode::Require, Trust::Anybody),

@@ -5,7 +5,6 @@ use redis::{Cmd, Value};
 use super::RedisStorage;
 use super::answer::{checked, is_unknown_script};
 use super::failure;
-use super::link::Batch;
 use super::names::Group;
 use super::script::Form;
 use crate::Result;
@@ -34,11 +33,13 @@ impl RedisStorage {
             commands.push(redis::cmd("EXEC"));
         }
         let len = commands.len();
-        commands.extend(self.confirmation.commands(self.names.pulse(group)));
-        let mut answers = self.link.ask(Batch { group, commands }).await?;
+        let way = self.link.way(group).await?;
+        let confirmation = way.confirmation();
+        commands.extend(confirmation.commands(self.names.pulse(group)));
+        let mut answers = way.ask(commands).await?;
         let confirmations = answers.split_off(len.min(answers.len()));
         let answers = if is_transaction { executed(answers)? } else { answers };
-        self.confirmation.check(confirmations)?;
+        confirmation.check(confirmations)?;
         Ok(answers)
     }
 }

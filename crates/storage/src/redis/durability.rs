@@ -1,15 +1,11 @@
-//! What the server must promise, and how it is made sure that it does.
+//! What a server must promise before it is used, and how it is made sure that it does.
 
 use redis::{Cmd, Value};
 
-use super::answer::{self, checked};
-use super::failure;
-use super::link::Link;
+use super::confirmation::{self, Confirmation, Journal, syncs_always, unsynced};
+use super::{answer, failure};
 use crate::address::{Address, invalid};
 use crate::{Error, ErrorKind, Result};
-
-/// How many milliseconds a confirmation is waited for.
-const PATIENCE: u32 = 5000;
 
 /// What must have happened when a change is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,18 +23,12 @@ enum Durability {
 pub(super) struct Demands {
     durability: Durability,
     replicas: u32,
-}
-
-/// What is waited for after every change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Confirmation {
-    replicas: u32,
-    disk: bool,
+    is_cluster: bool,
 }
 
 impl Demands {
     /// Takes out of an address what it asks of the server.
-    pub(super) fn of(address: &mut Address) -> Result<Self> {
+    pub(super) fn of(address: &mut Address, is_cluster: bool) -> Result<Self> {
         let durability = match address.take("durability")?.as_deref() {
             None | Some("server") => Durability::Server,
             Some("none") => Durability::None,
@@ -49,35 +39,62 @@ impl Demands {
             None => 0,
             Some(number) => number.parse().map_err(|_| invalid("replicas is a number"))?,
         };
-        Ok(Self { durability, replicas })
+        Ok(Self { durability, replicas, is_cluster })
     }
 
-    /// Refuses servers that do not meet the demands; says what must be waited for with the others.
-    pub(super) async fn check(self, link: &Link) -> Result<Confirmation> {
-        for report in reports(link).await? {
-            check_kind(&report, link)?;
+    /// What servers are asked before they are used.
+    pub(super) fn questions(self) -> Vec<Cmd> {
+        let mut questions = vec![redis::cmd("INFO")];
+        if self.durability == Durability::Fsync {
+            let can_wait = redis::cmd("COMMAND").arg("INFO").arg("WAITAOF").take();
+            questions.extend([can_wait, confirmation::question()]);
+        }
+        questions
+    }
+
+    /// Refuses servers that do not meet the demands; says what must be asked after every change.
+    ///
+    /// For each question there are the answers of all servers.
+    pub(super) fn judge(self, answers: Vec<Vec<Value>>) -> Result<Confirmation> {
+        let mut answers = answers.into_iter();
+        let mut next = || answers.next().ok_or_else(failure::unexpected);
+        for report in reports(next()?)? {
+            self.check_kind(&report)?;
             check_memory(&report)?;
             if self.durability != Durability::None {
                 check_journal(&report)?;
             }
         }
-        let disk = self.durability == Durability::Fsync && !syncs_always(link).await?;
-        if disk && !knows_waitaof(link).await? {
-            return Err(Error::new(
-                ErrorKind::Unsafe,
-                "durability=fsync needs redis with appendfsync always, or of version 7.2 and later",
-            ));
+        let journal = match self.durability {
+            Durability::None | Durability::Server => Journal::Trusted,
+            Durability::Fsync => journal(&next()?, &next()?)?,
+        };
+        Ok(Confirmation { replicas: self.replicas, journal })
+    }
+
+    /// One server of a cluster knows a part of the keys only, and a replica is told late.
+    fn check_kind(self, report: &str) -> Result<()> {
+        if !self.is_cluster && entry(report, "cluster_enabled") == Some("1") {
+            return Err(invalid("this redis is part of a cluster: add cluster=true"));
         }
-        Ok(Confirmation { replicas: self.replicas, disk })
+        // It may be about to take over, and its journal is off while it learns what there is.
+        if entry(report, "role") == Some("slave") {
+            return Err(Error::new(ErrorKind::Unavailable, "redis is a replica for now"));
+        }
+        Ok(())
     }
 }
 
-/// One server of a cluster knows a part of the keys only.
-fn check_kind(report: &str, link: &Link) -> Result<()> {
-    if link.is_one_server() && entry(report, "cluster_enabled") == Some("1") {
-        return Err(invalid("this redis is part of a cluster: add cluster=true"));
+/// How servers show that their journal is synced. Who cannot wait must sync before it answers.
+fn journal(can_wait: &[Value], configured: &[Value]) -> Result<Journal> {
+    let knows = |answer: &Value| matches!(answer.as_sequence().unwrap_or_default(), [command] if *command != Value::Nil);
+    if !can_wait.is_empty() && can_wait.iter().all(knows) {
+        return Ok(Journal::Synced);
     }
-    Ok(())
+    if !configured.is_empty() && configured.iter().all(syncs_always) {
+        return Ok(Journal::Always);
+    }
+    Err(unsynced())
 }
 
 /// A server that is allowed to evict would silently lose what was acknowledged.
@@ -105,9 +122,9 @@ fn check_journal(report: &str) -> Result<()> {
 }
 
 /// What every server reports of itself. Who may not be asked is trusted, and the log says so.
-async fn reports(link: &Link) -> Result<Vec<String>> {
+fn reports(answers: Vec<Value>) -> Result<Vec<String>> {
     let mut reports = Vec::new();
-    for answer in link.ask_each_server(redis::cmd("INFO")).await? {
+    for answer in answers {
         if matches!(&answer, Value::ServerError(err) if is_forbidden(err)) {
             tracing::warn!("redis may not be asked what it promises, and is trusted");
             continue;
@@ -116,28 +133,6 @@ async fn reports(link: &Link) -> Result<Vec<String>> {
         reports.push(String::from_utf8_lossy(&report).into_owned());
     }
     Ok(reports)
-}
-
-/// Whether every server says that it syncs its journal before it answers.
-async fn syncs_always(link: &Link) -> Result<bool> {
-    let mut config = redis::cmd("CONFIG");
-    config.arg("GET").arg("appendfsync");
-    let answers = link.ask_each_server(config).await?;
-    let is_always = |answer: &Value| {
-        let pair = answer.as_sequence().unwrap_or_default();
-        matches!(pair, [_, Value::BulkString(value)] if value == b"always")
-    };
-    Ok(!answers.is_empty() && answers.iter().all(is_always))
-}
-
-/// Whether every server can be asked to wait for its journal.
-async fn knows_waitaof(link: &Link) -> Result<bool> {
-    let mut command = redis::cmd("COMMAND");
-    command.arg("INFO").arg("WAITAOF");
-    let answers = link.ask_each_server(command).await?;
-    let is_known =
-        |answer: &Value| matches!(answer.as_sequence().unwrap_or_default(), [Value::Array(_)]);
-    Ok(!answers.is_empty() && answers.iter().all(is_known))
 }
 
 /// Managed servers hide commands from their users, or have no such command at all.
@@ -151,79 +146,46 @@ fn entry<'a>(report: &'a str, name: &str) -> Option<&'a str> {
     report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
-impl Confirmation {
-    /// The commands that wait until what was written before them is confirmed.
-    ///
-    /// The server waits for what was written on this connection. Who tries a change again, on
-    /// another connection, may have nothing left to write; so something is always written.
-    pub(super) fn commands(self, pulse: Vec<u8>) -> Vec<Cmd> {
-        let mut commands = Vec::new();
-        if self.replicas > 0 || self.disk {
-            commands.push(Cmd::set(pulse, ""));
-        }
-        if self.replicas > 0 {
-            commands.push(redis::cmd("WAIT").arg(self.replicas).arg(PATIENCE).take());
-        }
-        if self.disk {
-            commands.push(redis::cmd("WAITAOF").arg(1).arg(0).arg(PATIENCE).take());
-        }
-        commands
-    }
-
-    /// Whether the answers to these commands say that all is confirmed.
-    pub(super) fn check(self, answers: Vec<Value>) -> Result<()> {
-        let mut answers = answers.into_iter();
-        let mut next = || answers.next().ok_or_else(failure::unexpected);
-        if self.replicas > 0 || self.disk {
-            checked(next()?)?;
-        }
-        if self.replicas > 0 && answer::number(next()?)? < u64::from(self.replicas) {
-            return Err(unconfirmed("too few replicas confirm"));
-        }
-        if self.disk {
-            // How many servers have synced it: this one, and then the replicas.
-            let synced = answer::many(next()?)?.into_iter().next();
-            if answer::number(synced.ok_or_else(failure::unexpected)?)? == 0 {
-                return Err(unconfirmed("the disk of redis is too slow"));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn unconfirmed(message: &'static str) -> Error {
-    Error::new(ErrorKind::Unavailable, message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const OK: Value = Value::Okay;
+    const ALWAYS: &str = "*4\r\n$11\r\nappendfsync\r\n$6\r\nalways\r\n\
+                          $10\r\nappendonly\r\n$3\r\nyes\r\n";
+    const EVERY_SECOND: &str = "*4\r\n$11\r\nappendfsync\r\n$8\r\neverysec\r\n\
+                                $10\r\nappendonly\r\n$3\r\nyes\r\n";
+    const KNOWN: &str = "*1\r\n*2\r\n$7\r\nwaitaof\r\n:4\r\n";
+    const UNKNOWN: &str = "*1\r\n*-1\r\n";
 
-    #[test]
-    fn nothing_is_waited_for_unless_it_is_asked() {
-        let confirmation = Confirmation { replicas: 0, disk: false };
-        assert!(confirmation.commands(Vec::new()).is_empty());
-        confirmation.check(Vec::new()).unwrap();
+    /// What becomes of a demand for `fsync` if a server answers so.
+    fn judged(report: &str, can_wait: &str, configured: &str) -> Result<Journal> {
+        let demands = Demands { durability: Durability::Fsync, replicas: 0, is_cluster: false };
+        let parsed = |answer: &str| redis::parse_redis_value(answer.as_bytes()).unwrap();
+        let report = Value::BulkString(report.as_bytes().to_vec());
+        let answers = [report, parsed(can_wait), parsed(configured)];
+        let confirmation = demands.judge(answers.map(|answer| vec![answer]).into());
+        confirmation.map(|confirmation| confirmation.journal)
     }
 
     #[test]
-    fn too_few_replicas_are_no_confirmation() {
-        let confirmation = Confirmation { replicas: 2, disk: false };
-        assert_eq!(confirmation.commands(Vec::new()).len(), 2);
-        confirmation.check(vec![OK, Value::Int(2)]).unwrap();
-        let err = confirmation.check(vec![OK, Value::Int(1)]).unwrap_err();
-        assert_eq!(err.kind(), ErrorKind::Unavailable);
+    fn a_server_that_can_wait_is_always_made_to() {
+        assert_eq!(judged("", KNOWN, ALWAYS).unwrap(), Journal::Synced);
+        assert_eq!(judged("", KNOWN, EVERY_SECOND).unwrap(), Journal::Synced);
     }
 
     #[test]
-    fn a_journal_that_is_not_synced_is_no_confirmation() {
-        let confirmation = Confirmation { replicas: 1, disk: true };
-        assert_eq!(confirmation.commands(Vec::new()).len(), 3);
-        let synced = |local| Value::Array(vec![Value::Int(local), Value::Int(0)]);
-        confirmation.check(vec![OK, Value::Int(1), synced(1)]).unwrap();
-        let err = confirmation.check(vec![OK, Value::Int(1), synced(0)]).unwrap_err();
+    fn a_server_that_cannot_wait_must_sync_before_it_answers() {
+        assert_eq!(judged("", UNKNOWN, ALWAYS).unwrap(), Journal::Always);
+        let refused = "-NOPERM this user has no permissions\r\n";
+        for configured in [EVERY_SECOND, refused] {
+            let err = judged("", UNKNOWN, configured).unwrap_err();
+            assert_eq!(err.kind(), ErrorKind::Unsafe);
+        }
+    }
+
+    #[test]
+    fn a_replica_is_waited_for_until_it_takes_over() {
+        let err = judged("role:slave\r\naof_enabled:0\r\n", KNOWN, ALWAYS).unwrap_err();
         assert_eq!(err.kind(), ErrorKind::Unavailable);
     }
 

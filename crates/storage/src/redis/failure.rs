@@ -56,7 +56,8 @@ pub(super) fn of_server(err: &ServerError) -> Error {
         "NOPERM" => Error::new(
             ErrorKind::InvalidUrl,
             "the user of redis may not do what a store needs: it must be allowed to use the keys \
-             of its prefix and the commands @read, @write, @scripting, @transaction and info",
+             of its prefix and the commands @read, @write, @scripting, @transaction and info, \
+             and for durability=fsync command, config|get and waitaof",
         ),
         "OOM" => full(),
         "MISCONF" if details.contains("No space left") => full(),
@@ -92,6 +93,11 @@ fn of_words(details: &str) -> Option<Error> {
 /// The error of an answer that has no meaning here.
 pub(super) fn unexpected() -> Error {
     Error::new(ErrorKind::Io, "the answer of redis cannot be understood")
+}
+
+/// The error of a server that says nothing.
+pub(super) fn silent() -> Error {
+    Error::new(ErrorKind::Unavailable, "redis does not answer")
 }
 
 /// What the driver would tell about them is not told: nobody knows what it holds.

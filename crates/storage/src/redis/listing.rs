@@ -1,7 +1,6 @@
 //! Objects in the order of their keys.
 
 use std::iter;
-use std::ops::Bound;
 
 use redis::{Cmd, Value};
 
@@ -10,7 +9,8 @@ use super::answer;
 use super::link::Batch;
 use super::names::Group;
 use crate::frame::Generation;
-use crate::{Domain, Error, ErrorKind, Listed, ObjectId, ObjectKey, Result, page};
+use crate::page::{self, Start};
+use crate::{Domain, Error, ErrorKind, Listed, ObjectId, ObjectKey, Result};
 
 /// How many ids are read of a domain at once.
 const IDS: usize = 1000;
@@ -39,18 +39,15 @@ impl RedisStorage {
             let (keys, end) = self.keys(&domains, last, &start, wanted).await?;
             // What went in the meantime is not told, and the page is filled from what follows.
             found.extend(self.heads(&keys).await?);
-            start = Bound::Excluded(end);
+            start = Start { key: end, is_behind: true };
         }
         Ok(found)
     }
 
     /// Some domains in which to look next: the one, or those that have objects.
-    async fn domains(&self, only: Option<Domain>, start: &Bound<ObjectKey>) -> Result<Vec<Domain>> {
-        let first = match start {
-            Bound::Included(key) | Bound::Excluded(key) => key.domain,
-            Bound::Unbounded => Domain([0; 16]),
-        };
-        let is_over = matches!(start, Bound::Excluded(key) if key.id == LAST);
+    async fn domains(&self, only: Option<Domain>, start: &Start<ObjectKey>) -> Result<Vec<Domain>> {
+        let first = start.key.domain;
+        let is_over = start.is_behind && start.key.id == LAST;
         if let Some(domain) = only {
             let is_behind = first > domain || first == domain && is_over;
             return Ok(if is_behind { Vec::new() } else { vec![domain] });
@@ -79,14 +76,12 @@ impl RedisStorage {
         &self,
         domains: &[Domain],
         last: Domain,
-        start: &Bound<ObjectKey>,
+        start: &Start<ObjectKey>,
         limit: usize,
     ) -> Result<(Vec<ObjectKey>, ObjectKey)> {
         let batches = domains.iter().map(|&domain| {
-            let min = match start {
-                Bound::Excluded(after) if after.domain == domain => excluded(&after.id.0),
-                Bound::Excluded(_) | Bound::Included(_) | Bound::Unbounded => b"-".to_vec(),
-            };
+            let goes_on = start.is_behind && start.key.domain == domain;
+            let min = if goes_on { excluded(&start.key.id.0) } else { b"-".to_vec() };
             let range = range(self.names.ids(domain), &min, b"+", limit);
             Batch { group: Group::of_domain(domain), commands: vec![range] }
         });
@@ -124,12 +119,16 @@ impl RedisStorage {
 }
 
 /// An object as a listing tells it, if it is still there.
+///
+/// Between the two questions it may have gone, or have come back: who finds it half there says that
+/// it is not, as he might have a moment ago.
 fn listed(key: ObjectKey, generation: Value, len: Value) -> Result<Option<Listed>> {
     let (generation, size) = (answer::bytes(generation)?, answer::number(len)?);
-    if size == 0 {
+    let generation = generation.unwrap_or_default();
+    if generation.is_empty() || size == 0 {
         return Ok(None);
     }
-    let generation = generation.unwrap_or_default().try_into();
+    let generation = generation.try_into();
     let generation =
         generation.map_err(|_| Error::new(ErrorKind::Corrupt, "an object ends within its head"))?;
     let generation = Generation::from_bytes(generation);
@@ -158,4 +157,28 @@ fn members<T, const LEN: usize>(answer: Value, meaning: fn([u8; LEN]) -> T) -> R
     let foreign = || Error::new(ErrorKind::Corrupt, "redis holds a key that is not of this store");
     let member = |bytes: Vec<u8>| bytes.try_into().map(meaning).map_err(|_| foreign());
     answer::members(answer)?.into_iter().map(member).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: ObjectKey = ObjectKey { domain: Domain([1; 16]), id: ObjectId([2; 32]) };
+
+    fn told(generation: &[u8], len: i64) -> Result<Option<Listed>> {
+        listed(KEY, Value::BulkString(generation.to_vec()), Value::Int(len))
+    }
+
+    #[test]
+    fn what_goes_or_comes_back_while_it_is_looked_at_is_not_told() {
+        assert_eq!(told(&[], 0).unwrap(), None);
+        assert_eq!(told(&[7; 16], 0).unwrap(), None);
+        assert_eq!(told(&[], 100).unwrap(), None);
+        assert_eq!(told(&[7; 16], 100).unwrap().unwrap().size, 100);
+    }
+
+    #[test]
+    fn what_ends_within_its_head_is_corrupt() {
+        assert_eq!(told(&[7; 5], 7).unwrap_err().kind(), ErrorKind::Corrupt);
+    }
 }

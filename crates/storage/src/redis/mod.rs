@@ -32,29 +32,36 @@
 //! # What lasts
 //!
 //! Redis acknowledges what it has in memory. What outlives it depends on how it is configured, so
-//! the store asks (`INFO`, and `CONFIG GET` for `fsync`) and refuses what would lose data:
+//! the store asks (`INFO`) on every new connection, which is where a failover shows, and refuses
+//! what would lose data:
 //!
 //! - `durability=server`, the default, needs `appendonly yes`. With `appendfsync always` nothing is
 //!   lost. With `appendfsync everysec`, which is Redis's default, a power cut may take the last two
 //!   seconds. The end of the Redis process alone takes nothing, unless it comes while the disk is
 //!   syncing what was written before: Redis then answers first, and writes when the sync is done.
-//! - `durability=fsync` promises that nothing is lost: it needs `appendfsync always`, or Redis 7.2,
-//!   which is then asked by `WAITAOF` after every change.
+//! - `durability=fsync` promises that nothing is lost. Redis 7.2 is asked by `WAITAOF` with every
+//!   change. An older one needs `appendfsync always`, and is asked with every change whether that
+//!   still holds (`CONFIG GET`).
 //! - `durability=none` takes the server as it is.
 //! - `replicas=N` waits (`WAIT`) until so many replicas have a change before it is acknowledged.
 //!   Without it, a failover may take back what was acknowledged last: Redis replicates after it
 //!   has answered.
 //! - A server that evicts keys when its memory is full is refused whatever is demanded.
+//! - Of a cluster, whose connections are the driver's, it is asked only when the store is opened
+//!   whether there is a journal and whether keys are evicted. `fsync` and `replicas` are asked
+//!   with every change there too.
 //!
 //! While a cluster moves a group to another server, changes of that group wait for the end of it.
 //!
 //! - `place`: the URL; `link` and `line`: connections
 //! - `names`: keys; `script`: what happens on the server; `answer`: what it says
 //! - `change`, `objects`, `listing`, `refs`: what the store does
-//! - `durability`: what is demanded of the server; `failure`: what its errors mean
+//! - `durability`: what is demanded of the server; `confirmation`: what it says after a change
+//! - `failure`: what its errors mean
 
 mod answer;
 mod change;
+mod confirmation;
 mod durability;
 mod failure;
 mod line;
@@ -74,7 +81,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::time::timeout;
 
-use self::durability::{Confirmation, Demands};
+use self::durability::Demands;
 use self::link::Link;
 use self::names::{Group, Names};
 use self::place::Place;
@@ -82,8 +89,8 @@ use self::refs::Wish;
 use crate::address::{Address, invalid};
 use crate::frame::Generation;
 use crate::{
-    Capabilities, Domain, Error, ErrorKind, Expected, Listed, ObjectKey, Objects, Ref, RefKey,
-    Refs, Result, Storage, Swap, Token,
+    Capabilities, Domain, Expected, Listed, ObjectKey, Objects, Ref, RefKey, Refs, Result, Storage,
+    Swap, Token,
 };
 
 /// What keys begin with unless the URL says otherwise.
@@ -96,7 +103,6 @@ const OPENING: Duration = Duration::from_secs(15);
 pub(crate) struct RedisStorage {
     link: Link,
     names: Names,
-    confirmation: Confirmation,
 }
 
 /// Opens the store that a URL names:
@@ -105,11 +111,10 @@ pub(crate) struct RedisStorage {
 pub(crate) async fn open(mut address: Address) -> Result<Arc<dyn Storage>> {
     let place = Place::of(&mut address).await?;
     let names = Names::new(prefix(&mut address)?);
-    let demands = Demands::of(&mut address)?;
+    let demands = Demands::of(&mut address, place.is_cluster)?;
     address.check_all_taken()?;
-    let silent = |_| Error::new(ErrorKind::Unavailable, "redis does not answer");
     let storage = timeout(OPENING, RedisStorage::connect(&place, names, demands));
-    Ok(Arc::new(storage.await.map_err(silent)??))
+    Ok(Arc::new(storage.await.map_err(|_| failure::silent())??))
 }
 
 /// What keys begin with. Braces would change where a cluster keeps them.
@@ -125,9 +130,7 @@ fn prefix(address: &mut Address) -> Result<String> {
 
 impl RedisStorage {
     async fn connect(place: &Place, names: Names, demands: Demands) -> Result<Self> {
-        let link = Link::to(place, &names).await?;
-        let confirmation = demands.check(&link).await?;
-        Ok(Self { link, names, confirmation })
+        Ok(Self { link: Link::to(place, &names, demands).await?, names })
     }
 }
 

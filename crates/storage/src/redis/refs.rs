@@ -1,7 +1,5 @@
 //! Refs: read, swapped, removed and listed.
 
-use std::ops::Bound;
-
 use bytes::Bytes;
 use redis::{Cmd, Value};
 
@@ -11,7 +9,8 @@ use super::listing::{excluded, included, range};
 use super::names::Group;
 use super::script::{DELETE_REF, Form, SWAP};
 use super::{answer, failure};
-use crate::{Error, ErrorKind, Expected, Ref, RefKey, Result, Swap, Token, page};
+use crate::page::{self, Start};
+use crate::{Error, ErrorKind, Expected, Ref, RefKey, Result, Swap, Token};
 
 /// How many bytes a token has.
 const TOKEN: usize = 16;
@@ -60,10 +59,8 @@ impl RedisStorage {
         after: Option<&RefKey>,
         limit: usize,
     ) -> Result<Vec<(RefKey, Ref)>> {
-        let mut min = match page::start(prefix, after.map(RefKey::as_str)) {
-            Bound::Excluded(after) => excluded(after.as_bytes()),
-            Bound::Included(_) | Bound::Unbounded => included(prefix.as_bytes()),
-        };
+        let Start { key, is_behind } = page::start(prefix, after.map(RefKey::as_str));
+        let mut min = if is_behind { excluded(key.as_bytes()) } else { included(key.as_bytes()) };
         let mut found = Vec::new();
         while found.len() < limit {
             let wanted = (limit - found.len()).min(REFS);
@@ -124,11 +121,7 @@ impl Wish {
     pub(super) fn outcome(self, answer: Option<Value>) -> Result<Swap> {
         match answer {
             Some(Value::Int(1)) => Ok(Swap::Won(self.token)),
-            Some(answer) => match stored_ref(answer)? {
-                // The driver asked twice, and got the answer to the second.
-                Some(current) if current.token == self.token => Ok(Swap::Won(self.token)),
-                current => Ok(Swap::Lost(current)),
-            },
+            Some(answer) => Ok(Swap::Lost(stored_ref(answer)?)),
             None => Err(failure::unexpected()),
         }
     }

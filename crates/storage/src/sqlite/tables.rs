@@ -5,15 +5,14 @@
 //! refs      key: text                    token (16 bytes), value
 //! ```
 
-use std::ops::Bound;
-
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::frame::Generation;
+use crate::page::{self, Start};
 use crate::{
     Domain, Error, ErrorKind, Expected, Listed, ObjectId, ObjectKey, Ref, RefKey, Result, Swap,
-    Token, page,
+    Token,
 };
 
 const OBJECT: &str = "SELECT frame FROM objects WHERE key = ?1";
@@ -87,12 +86,9 @@ impl Tables<'_> {
         after: Option<ObjectKey>,
         limit: usize,
     ) -> Result<Vec<Listed>> {
-        let (sql, start) = match page::start(ObjectKey::first(domain), after) {
-            Bound::Excluded(key) => (LIST_BEHIND, key.to_bytes()),
-            Bound::Included(key) => (LIST_FROM, key.to_bytes()),
-            Bound::Unbounded => (LIST_FROM, ObjectKey::first(domain).to_bytes()),
-        };
-        let end = last(domain).to_bytes();
+        let Start { key, is_behind } = page::start(ObjectKey::first(domain), after);
+        let sql = if is_behind { LIST_BEHIND } else { LIST_FROM };
+        let (start, end) = (key.to_bytes(), last(domain).to_bytes());
         let mut statement = self.0.prepare_cached(sql)?;
         let mut rows = statement.query(params![start, end, most(limit)])?;
         let mut page = Vec::new();
@@ -129,15 +125,12 @@ impl Tables<'_> {
         after: Option<&RefKey>,
         limit: usize,
     ) -> Result<Vec<(RefKey, Ref)>> {
-        let (sql, start) = match page::start(prefix, after.map(RefKey::as_str)) {
-            Bound::Excluded(key) => (LIST_REFS_BEHIND, key),
-            Bound::Included(key) => (LIST_REFS_FROM, key),
-            Bound::Unbounded => (LIST_REFS_FROM, prefix),
-        };
+        let Start { key, is_behind } = page::start(prefix, after.map(RefKey::as_str));
+        let sql = if is_behind { LIST_REFS_BEHIND } else { LIST_REFS_FROM };
         // What begins with the prefix goes on with letters that sort before this one.
         let end = format!("{prefix}\u{10ffff}");
         let mut statement = self.0.prepare_cached(sql)?;
-        let mut rows = statement.query(params![start, end, most(limit)])?;
+        let mut rows = statement.query(params![key, end, most(limit)])?;
         let mut page = Vec::new();
         while let Some(row) = rows.next()? {
             let key = RefKey::new(row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?);

@@ -34,6 +34,10 @@ pub(crate) enum Defect {
     DeletesAnyRef,
     /// It deletes objects whatever the token.
     DeletesAnyObject,
+    /// It checks the token of a ref, does something else, and then deletes.
+    DeletesRefsTooEarly,
+    /// It checks the token of an object, does something else, and then deletes.
+    DeletesObjectsTooEarly,
     /// It does not keep what is stored.
     Forgets,
     /// It never lets anyone win a swap.
@@ -55,6 +59,14 @@ impl Broken {
                 return Ok(Swap::Won(token));
             }
         }
+    }
+
+    /// Deletes objects without looking.
+    async fn delete_any(&self, keys: Vec<ObjectKey>) -> Result<u64> {
+        let all = self.sound.list(None, None, usize::MAX).await?;
+        let wanted = all.into_iter().filter(|it| keys.contains(&it.key));
+        let current: Vec<_> = wanted.map(|listed| (listed.key, listed.token)).collect();
+        self.sound.delete_exact(&current).await
     }
 
     async fn check_too_early(
@@ -99,13 +111,26 @@ impl Objects for Broken {
     }
 
     async fn delete_exact(&self, objects: &[(ObjectKey, Token)]) -> Result<u64> {
-        if self.defect != Defect::DeletesAnyObject {
-            return self.sound.delete_exact(objects).await;
-        }
-        let all = self.sound.list(None, None, usize::MAX).await?;
-        let wanted = all.into_iter().filter(|it| objects.iter().any(|(key, _)| *key == it.key));
-        let current: Vec<_> = wanted.map(|listed| (listed.key, listed.token)).collect();
-        self.sound.delete_exact(&current).await
+        let any = match self.defect {
+            Defect::DeletesAnyObject => objects.iter().map(|(key, _)| *key).collect(),
+            Defect::DeletesObjectsTooEarly => {
+                let listed = self.sound.list(None, None, usize::MAX).await?;
+                let is_wanted = |it: &&Listed| objects.contains(&(it.key, it.token.clone()));
+                let checked = listed.iter().filter(is_wanted).map(|it| it.key).collect();
+                yield_now().await;
+                checked
+            }
+            Defect::None
+            | Defect::IgnoresExpectations
+            | Defect::IgnoresTokens
+            | Defect::ChecksTooEarly
+            | Defect::ChecksSwapsTooEarly
+            | Defect::DeletesAnyRef
+            | Defect::DeletesRefsTooEarly
+            | Defect::Forgets
+            | Defect::NeverSwaps => return self.sound.delete_exact(objects).await,
+        };
+        self.delete_any(any).await
     }
 }
 
@@ -131,13 +156,32 @@ impl Refs for Broken {
             | Defect::ChecksSwapsTooEarly
             | Defect::DeletesAnyRef
             | Defect::DeletesAnyObject
+            | Defect::DeletesRefsTooEarly
+            | Defect::DeletesObjectsTooEarly
             | Defect::Forgets
             | Defect::NeverSwaps => self.sound.swap(key, expected, value).await,
         }
     }
 
     async fn delete_ref(&self, key: &RefKey, token: &Token) -> Result<bool> {
-        let current = self.sound.load(key).await?.filter(|_| self.defect == Defect::DeletesAnyRef);
+        let deletes_any = match self.defect {
+            Defect::DeletesAnyRef => true,
+            Defect::DeletesRefsTooEarly => {
+                let current = self.sound.load(key).await?;
+                yield_now().await;
+                Expected::Token(token.clone()).matches(current.as_ref())
+            }
+            Defect::None
+            | Defect::IgnoresExpectations
+            | Defect::IgnoresTokens
+            | Defect::ChecksTooEarly
+            | Defect::ChecksSwapsTooEarly
+            | Defect::DeletesAnyObject
+            | Defect::DeletesObjectsTooEarly
+            | Defect::Forgets
+            | Defect::NeverSwaps => false,
+        };
+        let current = self.sound.load(key).await?.filter(|_| deletes_any);
         let token = current.as_ref().map_or(token, |current| &current.token);
         self.sound.delete_ref(key, token).await
     }

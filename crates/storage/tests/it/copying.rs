@@ -45,7 +45,7 @@ async fn set(storage: &dyn Storage, name: &str, value: &str) {
 
 async fn refs(storage: &dyn Storage) -> Vec<(String, String)> {
     let all = storage.list_refs("", None, usize::MAX).await.unwrap();
-    let text = |value: &[u8]| str::from_utf8(value).unwrap().to_owned();
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     all.into_iter().map(|(key, it)| (key.to_string(), text(&it.value))).collect()
 }
 
@@ -111,7 +111,8 @@ async fn a_copy_that_broke_off_sends_only_what_is_missing_the_second_time() {
     let copied = copy(&from, &to.storage()).await.unwrap();
     assert!(copied.resumed);
     assert_eq!((copied.sent.objects, copied.present.objects), (1500 - before, before));
-    assert_eq!(to.puts(), 1500 - before);
+    // One more notes which refs are written.
+    assert_eq!(to.puts(), 1500 - before + 1);
     assert!(!is_unfinished_copy(&*to).await.unwrap());
     same(&*from, &*to).await;
 }
@@ -119,8 +120,8 @@ async fn a_copy_that_broke_off_sends_only_what_is_missing_the_second_time() {
 #[tokio::test]
 async fn a_copy_that_broke_off_among_its_refs_has_those_of_the_second_time() {
     let (from, to) = (filled().await, Watched::new());
-    // The mark, and two of three.
-    to.refs_left.store(3, Ordering::Relaxed);
+    // The mark twice, and two of three.
+    to.refs_left.store(4, Ordering::Relaxed);
     copy(&from, &to.storage()).await.unwrap_err();
     assert!(is_unfinished_copy(&*to).await.unwrap());
     let written = to.storage().list_refs("sandboxes/", None, 10).await.unwrap();
@@ -142,6 +143,60 @@ async fn a_store_that_holds_something_is_refused_and_left_alone() {
     assert!(err.to_string().contains("holds something already"), "{err}");
     assert_eq!(refs(&*to).await, [("sandboxes/mine/root".to_owned(), "mine".to_owned())]);
     assert_eq!(to.list(None, None, 1).await.unwrap(), []);
+}
+
+/// A store in which somebody makes a sandbox as soon as the copy asks for objects.
+fn used_meanwhile(inner: &Arc<dyn Storage>, to: &Arc<dyn Storage>) -> Arc<Watched> {
+    let (from, to) = (Watched::over(Arc::clone(inner), Arc::default()), Arc::clone(to));
+    from.meanwhile(move |_| {
+        let to = Arc::clone(&to);
+        async move {
+            if to.load(&named("sandboxes/mine/root")).await.unwrap().is_none() {
+                set(&*to, "sandboxes/mine/root", "mine").await;
+            }
+        }
+    });
+    from
+}
+
+#[tokio::test]
+async fn what_somebody_makes_in_the_target_meanwhile_stays_and_ends_the_copy() {
+    let (inner, to) = (filled().await, memory());
+    let from = used_meanwhile(&inner, &to);
+    let err = copy(&from.storage(), &to).await.unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::InUse);
+    assert!(err.to_string().contains("`sandboxes/mine/root`"), "{err}");
+    assert!(err.to_string().contains("copy to an empty store"), "{err}");
+    // It is a store of theirs alone, and can be opened as such.
+    assert_eq!(refs(&*to).await, [("sandboxes/mine/root".to_owned(), "mine".to_owned())]);
+}
+
+#[tokio::test]
+async fn what_somebody_makes_under_a_name_of_the_source_is_not_overwritten() {
+    let (inner, to) = (filled().await, memory());
+    set(&*inner, "sandboxes/mine/root", "theirs").await;
+    let from = used_meanwhile(&inner, &to);
+    assert_eq!(copy(&from.storage(), &to).await.unwrap_err().kind(), ErrorKind::InUse);
+    assert_eq!(refs(&*to).await, [("sandboxes/mine/root".to_owned(), "mine".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_copy_that_goes_on_removes_and_overwrites_only_what_copies_wrote() {
+    for stranger in ["sandboxes/mine/root", "sandboxes/s1/root"] {
+        let (from, to) = (filled().await, Watched::new());
+        to.refs_left.store(4, Ordering::Relaxed);
+        copy(&from, &to.storage()).await.unwrap_err();
+        to.refs_left.store(u64::MAX, Ordering::Relaxed);
+        set(&*to, stranger, "mine").await;
+        let before = refs(&*to).await.len();
+        let err = copy(&from, &to.storage()).await.unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::InUse);
+        assert!(err.to_string().contains(stranger), "{err}");
+        assert!(is_unfinished_copy(&*to).await.unwrap(), "it has a part of what is copied");
+        let after = refs(&*to).await;
+        assert_eq!(after.len(), before);
+        assert!(after.contains(&(stranger.to_owned(), "mine".to_owned())), "{after:?}");
+    }
 }
 
 #[tokio::test]
@@ -279,7 +334,7 @@ async fn long_listings_are_walked_in_pages() {
     let (before, _) = (to.puts(), from.puts());
     let copied = copy(&from.storage(), &to.storage()).await.unwrap();
     assert_eq!(before, 11_000);
-    assert_eq!((copied.present.objects, copied.sent.objects, to.puts()), (8000, 16_000, 16_000));
+    assert_eq!((copied.present.objects, copied.sent.objects, to.puts()), (8000, 16_000, 16_001));
     assert_eq!(copied.refs, 2500);
     for storage in [from, to] {
         assert!(storage.longest_page.load(Ordering::Relaxed) <= 1000);

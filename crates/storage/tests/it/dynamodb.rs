@@ -1,6 +1,6 @@
 //! What only a store in DynamoDB goes through, on a server that speaks it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
@@ -14,7 +14,7 @@ use futures::future::join_all;
 use sandkeep_storage::{
     self as storage, Domain, ErrorKind, Expected, ObjectId, ObjectKey, RefKey, Storage, Swap, frame,
 };
-use servers::{Kind, Proxy, Server};
+use servers::{Kind, Proxy, Server, Trouble};
 use tokio::task::block_in_place;
 
 #[tokio::test]
@@ -180,6 +180,45 @@ async fn parts_that_were_left_behind_go_with_a_listing_a_day_later() {
 }
 
 #[tokio::test]
+async fn what_many_writes_left_behind_goes_in_few_requests() {
+    let server = Server::start(Kind::Ministack);
+    let proxy = Proxy::to(server.address());
+    let storage = storage::open(&server.url_via(proxy.address(), "crowded")).await.unwrap();
+    let raw = Raw::of(&server, "crowded");
+    for _ in 0..41 {
+        storage.put_many(vec![sealed(1, 20_000)]).await.unwrap();
+    }
+    assert_eq!((raw.count(b'w').await, raw.count(b'p').await), (41, 41));
+    raw.age(b'w').await;
+    proxy.reset_traffic();
+    assert_eq!(storage.list(Some(key(1).domain), None, 10).await.unwrap().len(), 1);
+    let traffic = proxy.traffic();
+    assert!(traffic.round_trips < 20, "{traffic:?}");
+    assert_eq!((raw.count(b'w').await, raw.count(b'p').await), (1, 1));
+}
+
+#[tokio::test]
+async fn no_part_is_left_behind_that_nothing_leads_to() {
+    let server = Server::start(Kind::Ministack);
+    let proxy = Proxy::to(server.address());
+    let url = format!("{}&patience=2", server.url_via(proxy.address(), "cut"));
+    let storage = storage::open(&url).await.unwrap();
+    let raw = Raw::of(&server, "cut");
+    proxy.set(Trouble { cut: 0.5, ..Trouble::default() });
+    for number in 0..4 {
+        // Its parts are two requests: a large one that never arrives, and a small one that may.
+        let err = storage.put_many(vec![sealed(number, 2_100_000)]).await.unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::Unavailable);
+    }
+    let of_part = |part: Item| bytes(&part, "pk")[3..].to_vec();
+    let of_note = |note: Item| bytes(&note, "sk")[32..].to_vec();
+    let noted: HashSet<_> = raw.items(b'w').await.into_iter().map(of_note).collect();
+    let stored: HashSet<_> = raw.items(b'p').await.into_iter().map(of_part).collect();
+    assert!(stored.is_subset(&noted), "{} were noted, {} are there", noted.len(), stored.len());
+    assert!(!noted.is_empty(), "nothing arrived");
+}
+
+#[tokio::test]
 async fn a_domain_without_objects_is_forgotten_a_day_later() {
     let server = Server::start(Kind::Ministack);
     let url = server.url("forgotten");
@@ -260,6 +299,12 @@ fn noise(len: usize) -> Vec<u8> {
     bytes
 }
 
+type Item = HashMap<String, AttributeValue>;
+
+fn bytes<'a>(item: &'a Item, name: &str) -> &'a [u8] {
+    item.get(name).unwrap().as_b().unwrap().as_ref()
+}
+
 /// The table as the service sees it.
 struct Raw {
     client: Client,
@@ -281,14 +326,13 @@ impl Raw {
     }
 
     /// The items of one kind, in a store without a prefix.
-    async fn items(&self, kind: u8) -> Vec<HashMap<String, AttributeValue>> {
+    async fn items(&self, kind: u8) -> Vec<Item> {
         let scan = self.client.scan().table_name(&self.table).consistent_read(true);
         let mut pages = scan.into_paginator().items().send();
         let mut items = Vec::new();
         while let Some(item) = pages.next().await {
             let item = item.unwrap();
-            let partition = item.get("pk").unwrap().as_b().unwrap();
-            if partition.as_ref().get(2) == Some(&kind) {
+            if bytes(&item, "pk").get(2) == Some(&kind) {
                 items.push(item);
             }
         }

@@ -10,7 +10,7 @@ use sandkeep_storage::{
     Swap, Token, frame,
 };
 use servers::{Kind, Proxy, Server};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{Client, NoTls, Transaction};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_is_one_round_trip() {
@@ -125,6 +125,45 @@ async fn what_is_acknowledged_survives_a_crash_even_if_the_default_is_lax() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_wait_for_its_disk_is_refused() {
+    let server = Server::start_with(Kind::Postgres, &["fsync = off"]);
+    for more in ["", "&prepared=false"] {
+        let err = refused(&format!("{}{more}", server.url("volatile"))).await;
+        assert_eq!(err.kind(), ErrorKind::Unsafe);
+        assert!(err.to_string().contains("set fsync = on"), "{err}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_whose_caller_left_ends_even_if_it_waits_for_a_lock() {
+    let server = server();
+    for (schema, more) in [("abandoned", ""), ("abandoned_too", "&prepared=false")] {
+        let url = format!("{}&application_name={schema}{more}", server.url(schema));
+        let storage = open(&url).await;
+        let mut holder = client(&server, schema).await;
+        let lock = holder.transaction().await.unwrap();
+        lock.batch_execute("LOCK TABLE refs IN ACCESS EXCLUSIVE MODE").await.unwrap();
+        let swap = commits(&storage, 0..1, Expected::Absent);
+        tokio::time::timeout(Duration::from_millis(500), swap).await.unwrap_err();
+        assert_eq!(waiting(&lock, schema).await, 1);
+        let begin = Instant::now();
+        while waiting(&lock, schema).await > 0 {
+            assert!(begin.elapsed() < Duration::from_secs(15), "it waits for ever");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        lock.commit().await.unwrap();
+        commits(&storage, 0..1, Expected::Absent).await;
+    }
+}
+
+/// How many statements of a store wait for a lock.
+async fn waiting(observer: &Transaction<'_>, name: &str) -> i64 {
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE application_name = $1 AND wait_event_type = 'Lock'";
+    observer.query_one(waiting, &[&name]).await.unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_is_refused_at_once_and_not_told() {
     let server = server();
     let home = tempfile::tempdir().unwrap();
@@ -229,6 +268,23 @@ async fn a_server_without_tls_is_refused_where_tls_is_required() {
     }
     let err = refused(&format!("{url}&sslmode=allow")).await;
     assert!(err.to_string().contains("sslmode is disable, prefer"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn authorities_of_the_system_vouch_for_nothing_less_than_the_host() {
+    let server = Server::start_tls(Kind::Postgres);
+    let url = server.url("system");
+    let (url, _) = url.split_once("&sslmode=").unwrap();
+    let url = format!("{url}&sslrootcert=system");
+    for strict in [url.clone(), format!("{url}&sslmode=verify-full")] {
+        let err = refused(&strict).await;
+        assert_eq!(err.to_string(), "the certificate of postgres is not trusted");
+    }
+    for mode in ["disable", "prefer", "require", "verify-ca"] {
+        let err = refused(&format!("{url}&sslmode={mode}")).await;
+        assert_eq!(err.kind(), ErrorKind::InvalidUrl, "{mode}: {err}");
+        assert!(err.to_string().contains("needs sslmode=verify-full"), "{mode}: {err}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

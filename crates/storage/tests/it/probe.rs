@@ -79,6 +79,16 @@ async fn a_backend_that_deletes_any_object_is_refused() {
 }
 
 #[tokio::test]
+async fn a_backend_that_checks_before_it_deletes_a_ref_is_refused() {
+    refused(Defect::DeletesRefsTooEarly, "exact-token delete among racing swaps").await;
+}
+
+#[tokio::test]
+async fn a_backend_that_checks_before_it_deletes_an_object_is_refused() {
+    refused(Defect::DeletesObjectsTooEarly, "exact-token delete among racing writes").await;
+}
+
+#[tokio::test]
 async fn a_backend_that_forgets_is_refused() {
     refused(Defect::Forgets, "reading what was written").await;
 }

@@ -203,6 +203,59 @@ async fn a_sync_after_every_change_needs_a_server_that_can() {
     }
 }
 
+#[tokio::test]
+async fn a_server_that_syncs_no_longer_is_found_out_by_the_next_commit() {
+    let server = Server::start_with(Kind::Redis, &["appendfsync always"]);
+    let can_wait = redis_cli(&server, &["command", "info", "waitaof"]).contains("waitaof");
+    let url = format!("{}&durability=fsync", server.url("relaxed"));
+    let storage = storage::open(&url).await.unwrap();
+    let expected = commit(&storage, 0, Expected::Absent).await;
+    redis_cli(&server, &["config", "set", "appendfsync", "everysec"]);
+    let swap = storage.commit(Vec::new(), &root(), &expected, "1".into()).await;
+    assert_eq!(swap.is_ok(), can_wait, "{swap:?}");
+    if let Err(err) = swap {
+        assert_eq!(err.kind(), ErrorKind::Unsafe);
+        assert!(err.to_string().contains("appendfsync always"), "{err}");
+    }
+}
+
+#[tokio::test]
+async fn a_sync_with_every_commit_takes_no_round_trip_more() {
+    let server = Server::start_with(Kind::Redis, &["appendfsync always"]);
+    let proxy = Proxy::to(server.address());
+    let url = format!("{}&durability=fsync", server.url_via(proxy.address(), "counted"));
+    let storage = storage::open(&url).await.unwrap();
+    let mut expected = commit(&storage, 0, Expected::Absent).await;
+    proxy.reset_traffic();
+    for number in 1..=10 {
+        expected = commit(&storage, number, expected).await;
+    }
+    let traffic = proxy.traffic();
+    assert_eq!(traffic.round_trips, 10, "{traffic:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_less_than_the_one_before_is_refused() {
+    let server = Server::start_with(Kind::Redis, &["maxmemory 100mb"]);
+    let storage = storage::open(&server.url("failed-over")).await.unwrap();
+    let mut expected = commit(&storage, 0, Expected::Absent).await;
+    for (setting, less, enough) in
+        [("appendonly", "no", "yes"), ("maxmemory-policy", "allkeys-lru", "noeviction")]
+    {
+        let fail_over = |value| {
+            redis_cli(&server, &["config", "set", setting, value]);
+            redis_cli(&server, &["client", "kill", "type", "normal"]);
+        };
+        fail_over(less);
+        let swap = storage.commit(Vec::new(), &root(), &expected, "1".into()).await;
+        assert_eq!(swap.map_err(|err| err.kind()), Err(ErrorKind::Unsafe), "{setting} {less}");
+        let read = storage.load(&root()).await.unwrap_err();
+        assert!(read.to_string().contains(setting), "{read}");
+        fail_over(enough);
+        expected = commit(&storage, 1, expected).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_too_few_replicas_have_is_not_acknowledged() {
     let server = Server::start(Kind::Redis);

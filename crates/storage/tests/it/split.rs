@@ -16,21 +16,6 @@ use crate::disk::Disk;
 const SMALL: usize = (16 << 10) - 22 - 1;
 
 #[tokio::test]
-async fn what_is_small_lies_with_the_refs_and_what_is_large_with_the_chunks() {
-    let parts = Parts::new();
-    let both = parts.open().await;
-    both.put_many(vec![sealed(1, 1), sealed(2, SMALL), sealed(3, SMALL + 1)]).await.unwrap();
-    let objects = vec![sealed(4, 1), sealed(5, 1 << 20)];
-    let swap = both.commit(objects, &root(), &Expected::Absent, "x".into()).await.unwrap();
-    assert!(matches!(swap, Swap::Won(_)));
-    drop(both);
-    assert_eq!(numbers(&parts.refs().await).await, [1, 2, 4]);
-    assert_eq!(numbers(&parts.chunks().await).await, [3, 5]);
-    assert!(parts.refs().await.load(&root()).await.unwrap().is_some());
-    assert_eq!(parts.chunks().await.list_refs("", None, 10).await.unwrap(), []);
-}
-
-#[tokio::test]
 async fn both_are_read_and_listed_as_one() {
     let parts = Parts::new();
     let both = parts.open().await;
@@ -118,6 +103,111 @@ async fn two_parts_that_make_no_whole_are_refused() {
     refused("refs=nothing:,chunks=file:/x", "scheme is not known").await;
 }
 
+#[tokio::test]
+async fn two_stores_cannot_have_the_same_chunks() {
+    let (one, two) = (Parts::new(), Parts::new());
+    drop(one.open().await);
+    strangers(&two.refs, &one.chunks).await;
+    drop(one.open().await);
+    // The place that was refused is as it was.
+    drop(two.refs().await);
+    drop(two.open().await);
+    strangers(&one.refs, &two.chunks).await;
+}
+
+#[tokio::test]
+async fn refs_are_not_opened_with_chunks_that_are_new() {
+    let (one, two) = (Parts::new(), Parts::new());
+    drop(one.open().await);
+    strangers(&one.refs, &two.chunks).await;
+    drop(two.chunks().await);
+}
+
+#[tokio::test]
+async fn the_parts_cannot_be_exchanged() {
+    let parts = Parts::new();
+    drop(parts.open().await);
+    strangers(&parts.chunks, &parts.refs).await;
+}
+
+#[tokio::test]
+async fn a_part_is_not_opened_as_a_whole() {
+    let parts = Parts::new();
+    drop(parts.open().await);
+    for part in [&parts.refs, &parts.chunks] {
+        let err = storage::open(part).await.unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::InvalidUrl);
+        assert!(err.to_string().contains("one part of a split store"), "{err}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_of_its_own_is_not_taken_for_chunks() {
+    let parts = Parts::new();
+    create(&parts.chunks().await, "sandboxes/mine/root").await;
+    let err = storage::open(&parts.url()).await.unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::InvalidUrl);
+    assert!(err.to_string().contains("a store of their own"), "{err}");
+    assert_eq!(names(&parts.chunks().await).await, ["sandboxes/mine/root"]);
+}
+
+#[tokio::test]
+async fn a_store_of_its_own_can_get_a_place_for_chunks() {
+    let parts = Parts::new();
+    create(&parts.refs().await, "sandboxes/mine/root").await;
+    assert_eq!(names(&parts.open().await).await, ["sandboxes/mine/root"]);
+    assert_eq!(names(&parts.open().await).await, ["sandboxes/mine/root"]);
+}
+
+#[tokio::test]
+async fn what_pairs_the_parts_is_not_listed() {
+    let both = Parts::new().open().await;
+    assert_eq!(names(&both).await, [""; 0]);
+    for key in ["a", "split/else", "z"] {
+        create(&both, key).await;
+    }
+    assert_eq!(names(&both).await, ["a", "split/else", "z"]);
+    let (mut walked, mut after) = (Vec::new(), None);
+    while let [(key, _)] = &both.list_refs("", after.as_ref(), 1).await.unwrap()[..] {
+        walked.push(key.to_string());
+        after = Some(key.clone());
+    }
+    assert_eq!(walked, ["a", "split/else", "z"]);
+    assert_eq!(both.list_refs("split/", None, 0).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_copy_of_both_is_one_whole_and_back_again() {
+    let (parts, others, home) = (Parts::new(), Parts::new(), tempfile::tempdir().unwrap());
+    let both = parts.open().await;
+    both.put_many(vec![sealed(1, 10), sealed(2, 1 << 20)]).await.unwrap();
+    create(&both, "sandboxes/mine/root").await;
+    let whole = url(&home.path().join("whole"));
+    storage::copy(&both, &storage::open(&whole).await.unwrap(), |_| ()).await.unwrap();
+    let opened = storage::open(&whole).await.unwrap();
+    assert_eq!(names(&opened).await, ["sandboxes/mine/root"]);
+    let back = others.open().await;
+    storage::copy(&opened, &back, |_| ()).await.unwrap();
+    assert_eq!((names(&back).await, numbers(&back).await), (names(&both).await, vec![1, 2]));
+}
+
+async fn strangers(refs: &str, chunks: &str) {
+    let err = storage::open(&format!("split:refs={refs},chunks={chunks}")).await.unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::InvalidUrl);
+    assert!(err.to_string().contains("do not belong together"), "{err}");
+}
+
+async fn create(storage: &Arc<dyn Storage>, key: &str) {
+    let key = RefKey::new(key).unwrap();
+    storage.swap(&key, &Expected::Absent, "x".into()).await.unwrap();
+}
+
+/// The keys of all refs.
+async fn names(storage: &Arc<dyn Storage>) -> Vec<String> {
+    let refs = storage.list_refs("", None, usize::MAX).await.unwrap();
+    refs.into_iter().map(|(key, _)| key.to_string()).collect()
+}
+
 /// The directories of two stores.
 struct Parts {
     dir: TempDir,
@@ -138,7 +228,11 @@ impl Parts {
 
     async fn open(&self) -> Arc<dyn Storage> {
         assert!(self.dir.path().is_dir());
-        storage::open(&format!("split:refs={},chunks={}", self.refs, self.chunks)).await.unwrap()
+        storage::open(&self.url()).await.unwrap()
+    }
+
+    fn url(&self) -> String {
+        format!("split:refs={},chunks={}", self.refs, self.chunks)
     }
 
     async fn refs(&self) -> Arc<dyn Storage> {

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use storage::{Expected, Ref, RefKey, Swap};
 
 use crate::Result;
-use crate::virtual_fs::{State, Trunk, damaged, meaning};
+use crate::virtual_fs::{Hold, State, Trunk, damaged, meaning};
 
 /// Where the tree of the last scan is kept. It is made of the same pages as a snapshot, and every
 /// file in it bears a stamp of the state it was read in, so that looking one up is a walk of pages.
@@ -49,8 +49,16 @@ impl Index {
         Ok(())
     }
 
-    /// Keeps the tree of a scan. When another server scanned meanwhile, its tree is as good.
-    pub(super) async fn keep(&self, trunk: &Trunk, state: &Arc<State>, known: Known) -> Result<()> {
+    /// Keeps the tree of a scan; until it leads there, `stored` holds what the scan stored. When
+    /// another server scanned meanwhile, its tree is as good.
+    pub(super) async fn keep(
+        &self,
+        trunk: &Trunk,
+        state: &Arc<State>,
+        known: Known,
+        stored: Option<Hold>,
+    ) -> Result<()> {
+        trunk.shelf.check_age(stored.as_ref())?;
         if trunk.shelf.is_resident() {
             *self.resident.lock() = Some(Arc::clone(state));
             return Ok(());
@@ -62,10 +70,36 @@ impl Index {
             Swap::Won(_) => {}
             Swap::Lost(_) => tracing::debug!(sandbox = %trunk.id, "another server scanned too"),
         }
+        drop(stored);
         Ok(())
     }
 }
 
 fn key(trunk: &Trunk) -> Result<RefKey> {
     RefKey::new(&format!("sandboxes/{}/index", trunk.id)).map_err(meaning)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{ErrorKind, Limits, SandboxId, Store};
+
+    #[tokio::test]
+    async fn a_scan_that_others_may_have_taken_for_garbage_is_not_kept() {
+        let store = Store::shared();
+        let id = SandboxId::parse("trial").unwrap();
+        let files = store.create(&id, Limits::default()).await.unwrap();
+        let (trunk, index) = (files.trunk(), Index::default());
+        let keep = async |hours| {
+            let known = index.load(trunk).await?;
+            let stored = store.begun(Duration::from_hours(hours));
+            index.keep(trunk, &trunk.state(), known, stored).await
+        };
+        assert_eq!(keep(7).await.unwrap_err().kind(), ErrorKind::Timeout);
+        assert!(index.load(trunk).await.unwrap().state.is_none());
+        keep(5).await.unwrap();
+        assert!(index.load(trunk).await.unwrap().state.is_some());
+    }
 }

@@ -208,8 +208,8 @@ impl HostSnapshots {
             (scanned, turn) => (scanned?, turn),
         };
         let state = trunk.shelf.hold(State { root, token: None });
-        self.index.keep(trunk, &state, known).await?;
-        drop((turn, stored));
+        self.index.keep(trunk, &state, known, stored).await?;
+        drop(turn);
         Ok(state)
     }
 

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! DOMAIN is in hex, TIME in milliseconds since 1970. Should any of it be lost, the objects are
-//! condemned anew.
+//! condemned anew. One without objects says that the family was looked at then, and that there was
+//! nothing to condemn.
 
 use std::time::SystemTime;
 
@@ -38,7 +39,7 @@ pub(super) fn prefix(domain: Domain) -> String {
     format!("{CONDEMNED}{domain}/")
 }
 
-/// Writes down some objects of a family.
+/// Writes down some objects of a family, or that there were none.
 pub(super) async fn write(
     storage: &dyn Storage,
     domain: Domain,
@@ -53,7 +54,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// The families of which something is condemned.
+/// The families of which something is written down.
 pub(super) async fn domains(storage: &dyn Storage) -> Result<Vec<Domain>> {
     let (mut domains, mut after) = (Vec::new(), None);
     loop {

@@ -24,7 +24,7 @@ use storage::Storage;
 use crate::{Error, ErrorKind, Result};
 
 use super::meaning::meaning;
-use super::pins::LONGEST_WORK;
+use super::pins::{Hold, LONGEST_WORK};
 use super::shelf::{Shelf, Store};
 
 use self::roots::Roots;
@@ -64,8 +64,8 @@ pub struct Collected {
     pub deleted: u64,
     /// How many bytes they took.
     pub freed: u64,
-    /// Families of sandboxes that were left alone because the grace of what an earlier collection
-    /// condemned is not over.
+    /// Families of sandboxes that were left alone because an earlier collection looked at them
+    /// less than the grace ago.
     pub waiting: u64,
     /// Families of sandboxes that were left alone because a part of them is missing or damaged:
     /// what it led to may still be wanted.
@@ -159,6 +159,17 @@ fn grace(storage: &dyn Storage, options: CollectOptions) -> Result<Duration> {
     }
     let least = if capabilities.shared { 2 * LONGEST_WORK } else { Duration::ZERO };
     Ok(options.grace.max(least))
+}
+
+impl Shelf {
+    /// Refuses to let a ref lead to what was stored so long ago that another process may have taken
+    /// it for garbage.
+    pub(crate) fn check_age(&self, stored: Option<&Hold>) -> Result<()> {
+        match stored {
+            Some(Hold::Work(work)) if self.staleness.is_some() => work.check_age(),
+            Some(Hold::Work(_) | Hold::State(_)) | None => Ok(()),
+        }
+    }
 }
 
 /// What a collection needs of a store.

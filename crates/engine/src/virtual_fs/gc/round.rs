@@ -50,7 +50,11 @@ impl Round {
             match (self.marked(domain, roots.of(domain)).await?, self.manner) {
                 (Some(marked), Manner::Earnest) => {
                     self.delete(domain, &marked, &mut collected).await?;
+                    let seen = collected.objects;
                     self.condemn(domain, &marked, &mut collected).await?;
+                    if collected.objects > seen {
+                        self.note_look(domain).await?;
+                    }
                 }
                 (Some(marked), Manner::Rehearsal) => {
                     self.rehearse(domain, &marked, &mut collected).await?;
@@ -80,7 +84,7 @@ impl Round {
         }
     }
 
-    /// Whether something of a family is condemned and its grace is not over. Until then there is
+    /// Whether somebody looked at a family less than the grace ago. Until that is over there is
     /// nothing to do for it.
     async fn is_waiting(&self, domain: Domain) -> Result<bool> {
         let prefix = condemned::prefix(domain);
@@ -199,5 +203,15 @@ impl Round {
             }
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Lets others know that a family of which nothing was condemned was looked at, so that they
+    /// leave it alone until the grace is over. The next look takes that away again.
+    async fn note_look(&self, domain: Domain) -> Result<()> {
+        // Without a grace nobody waits.
+        if self.grace.is_zero() || self.is_waiting(domain).await? {
+            return Ok(());
+        }
+        condemned::write(&*self.storage()?, domain, self.now, &[]).await
     }
 }

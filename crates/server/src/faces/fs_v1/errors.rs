@@ -92,7 +92,9 @@ fn status(kind: ErrorKind) -> (StatusCode, Class) {
         }
         ErrorKind::PreconditionFailed => (S::PRECONDITION_FAILED, Class::STREAM_ERROR),
         ErrorKind::RangeNotSatisfiable => (S::RANGE_NOT_SATISFIABLE, Class::STREAM_ERROR),
-        ErrorKind::Busy | ErrorKind::Unavailable => (S::SERVICE_UNAVAILABLE, Class::STREAM_ERROR),
+        ErrorKind::Busy | ErrorKind::Unavailable | ErrorKind::InDoubt => {
+            (S::SERVICE_UNAVAILABLE, Class::STREAM_ERROR)
+        }
         ErrorKind::Locked => (S::LOCKED, Class::STREAM_ERROR),
         ErrorKind::LimitExceeded => (S::BAD_REQUEST, Class::LIMIT_EXCEEDED),
         ErrorKind::Timeout => (S::GATEWAY_TIMEOUT, Class::TIMEOUT),
@@ -148,7 +150,10 @@ fn hint(kind: ErrorKind) -> &'static str {
         ErrorKind::BrokenBody => "send the whole body again",
         ErrorKind::Timeout => "try again, or ask for less at once",
         ErrorKind::Unsupported => "this sandbox cannot do that",
-        ErrorKind::Unavailable => "the sandbox's directory is gone for now; try again later",
+        ErrorKind::Unavailable => "the sandbox is away for now; try again later",
+        ErrorKind::InDoubt => {
+            "look before you repeat it; if-match and if-none-match make a write safe to repeat"
+        }
         ErrorKind::SessionNotFound => "open it with POST /v1/sessions/{id}",
         ErrorKind::SessionExists => "use it as it is, or choose another id",
         ErrorKind::Io => "the server's log says more under this request's x-request-id",
@@ -157,7 +162,8 @@ fn hint(kind: ErrorKind) -> &'static str {
 
 fn finish(problem: Problem, kind: ErrorKind) -> Problem {
     let problem = problem.kind(kind.word()).hint(hint(kind));
-    if status(kind).0 == StatusCode::SERVICE_UNAVAILABLE {
+    // Whoever repeats by himself what may have happened might do it twice.
+    if status(kind).0 == StatusCode::SERVICE_UNAVAILABLE && kind != ErrorKind::InDoubt {
         return problem.header(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     problem
@@ -187,7 +193,7 @@ fn log_fault(err: &Error) {
     // Clients choose names: `?` spells the line feeds and escapes that would forge a log.
     let (error, path) = (err.message(), err.path().map(tracing::field::debug));
     let source = || err.source().map(ToString::to_string);
-    if matches!(err.kind(), ErrorKind::Io | ErrorKind::Unavailable) {
+    if matches!(err.kind(), ErrorKind::Io | ErrorKind::Unavailable | ErrorKind::InDoubt) {
         tracing::error!(kind, ?error, path, source = ?source(), "operation failed");
     } else {
         tracing::debug!(kind, ?error, path, source = ?source(), "operation refused");

@@ -67,11 +67,17 @@ impl Place {
             .on(&self.path))
     }
 
-    /// Looks whether what is there fits the spelling of the path, if that is in question.
+    /// Looks whether what is there fits the spelling of the path, if that is in question. It is
+    /// refused only by what is there now.
     pub(super) async fn check(&self, app: &App, links: Links) -> Result<()> {
-        if !self.needs_directory {
+        if !self.needs_directory || self.look(app, links).await.is_ok() {
             return Ok(());
         }
+        app.workspace.refresh().await?;
+        self.look(app, links).await
+    }
+
+    async fn look(&self, app: &App, links: Links) -> Result<()> {
         let entry = app.workspace.stat(&self.path, links).await?;
         self.fitting(entry).map(drop)
     }

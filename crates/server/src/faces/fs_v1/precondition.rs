@@ -25,8 +25,11 @@ pub(super) async fn expected(
     }
 }
 
-// A date cannot be checked together with the change. The version that had the date can.
+// A date cannot be checked together with the change. The version that had the date can. An older
+// one than the store has would be refused with the change, when its body is gone, so that the newest
+// is looked for.
 async fn unmodified_since(app: &App, place: &Place, links: Links, date: i64) -> Result<If> {
+    app.workspace.refresh().await?;
     let entry = match app.workspace.stat(&place.path, links).await {
         Err(err) if err.kind() == ErrorKind::NotFound => return Ok(If::Missing),
         found => found?,

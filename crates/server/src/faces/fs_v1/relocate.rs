@@ -84,12 +84,10 @@ impl Trip {
     /// The rules of this face that the engine does not know.
     async fn check(&self, app: &App) -> Result<()> {
         self.from.check(app, Links::Keep).await?;
-        if !self.to.allows(EntryKind::File) {
-            let source = app.workspace.stat(&self.from.path, Links::Keep).await?;
-            if !self.to.allows(source.kind) {
-                let message = "path ends in a slash but no directory is meant to be there";
-                return Err(Error::new(ErrorKind::NotADirectory, message).on(&self.to.path));
-            }
+        if !self.to.allows(EntryKind::File) && self.check_kind(app).await.is_err() {
+            // What this server saw last may be old, and a refusal goes by what is there now.
+            app.workspace.refresh().await?;
+            self.check_kind(app).await?;
         }
         // An empty destination is more likely forgotten than meant to replace the whole home.
         if self.to.is_base() && self.from.path != self.to.path {
@@ -97,6 +95,16 @@ impl Trip {
             return Err(Error::new(ErrorKind::AlreadyExists, message).on(&self.to.path));
         }
         Ok(())
+    }
+
+    /// Refuses what cannot be at the destination, going by its spelling.
+    async fn check_kind(&self, app: &App) -> Result<()> {
+        let source = app.workspace.stat(&self.from.path, Links::Keep).await?;
+        if self.to.allows(source.kind) {
+            return Ok(());
+        }
+        let message = "path ends in a slash but no directory is meant to be there";
+        Err(Error::new(ErrorKind::NotADirectory, message).on(&self.to.path))
     }
 
     fn explain(&self, app: &App, err: &Error) -> Problem {

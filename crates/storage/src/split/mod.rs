@@ -8,6 +8,12 @@
 //! the same: it is read from where the refs are, and a listing tells that copy alone. A token says
 //! whose it is, and removes nothing elsewhere. When the copy that was told is gone, the next listing
 //! tells the other one.
+//!
+//! - `identity`: which two belong together
+
+mod identity;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -23,6 +29,8 @@ use crate::{
     Swap, Token, probe, url,
 };
 
+pub(crate) use self::identity::refuse_part;
+
 /// From how many sealed bytes an object is large.
 const LARGE: usize = 16 << 10;
 
@@ -32,8 +40,9 @@ const LARGE: usize = 16 << 10;
 /// small. What is large would go to the other unproven, so that one is proven here.
 pub(crate) async fn open(parts: &str) -> Result<Arc<dyn Storage>> {
     let (refs, chunks) = parts_of(parts)?;
-    let (refs, chunks) = tokio::try_join!(url::connect(refs), url::connect(chunks))?;
+    let (refs, chunks) = tokio::try_join!(url::place(refs), url::place(chunks))?;
     probe(&chunks).await?;
+    identity::pair(&*refs, &*chunks).await?;
     Ok(Arc::new(Split { refs, chunks }))
 }
 
@@ -225,7 +234,14 @@ impl Refs for Split {
         after: Option<&RefKey>,
         limit: usize,
     ) -> Result<Vec<(RefKey, Ref)>> {
-        self.refs.list_refs(prefix, after, limit).await
+        if !identity::KEY.starts_with(prefix) {
+            return self.refs.list_refs(prefix, after, limit).await;
+        }
+        // What makes it one of two is of that storage alone.
+        let mut page = self.refs.list_refs(prefix, after, limit.saturating_add(1)).await?;
+        page.retain(|(key, _)| key.as_str() != identity::KEY);
+        page.truncate(limit);
+        Ok(page)
     }
 }
 
