@@ -39,7 +39,7 @@ const SCHEMES: &str = "memory:, file:DIR, sqlite:FILE, postgres://, redis://, re
 /// a remote store does not answer.
 pub async fn open(url: &str) -> Result<Arc<dyn Storage>> {
     let storage = connect(url).await?;
-    probe(&storage).await?;
+    Box::pin(probe(&storage)).await?;
     Ok(storage)
 }
 
@@ -47,9 +47,10 @@ pub async fn open(url: &str) -> Result<Arc<dyn Storage>> {
 pub async fn connect(url: &str) -> Result<Arc<dyn Storage>> {
     // What follows are URLs of their own.
     if let Some(parts) = url.strip_prefix("split:") {
-        return split::open(parts).await;
+        return Box::pin(split::open(parts)).await;
     }
-    let storage = place(url).await?;
+    // The futures of all drivers in one are more than some compilers can lay out.
+    let storage = Box::pin(place(url)).await?;
     split::refuse_part(&*storage).await?;
     Ok(storage)
 }
