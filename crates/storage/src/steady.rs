@@ -73,6 +73,10 @@ impl Steady {
         loop {
             let err = match timeout(longest, attempt()).await {
                 Ok(Err(err)) if err.kind() == ErrorKind::Unavailable => err,
+                // What an earlier try did is not known, whatever this one was told.
+                Ok(Err(err)) if pause > PAUSES.0 => {
+                    return Err(Error::new(ErrorKind::Unavailable, err.to_string()).because(err));
+                }
                 Ok(outcome) => return outcome,
                 Err(_) => Error::new(ErrorKind::Unavailable, "the storage does not answer"),
             };

@@ -252,11 +252,17 @@ impl Trunk {
 
     /// What is stored after a commit that failed, if it happened all the same.
     async fn after_all(&self, old: &Root, number: u64, err: storage::Error) -> Result<State> {
-        let now = match self.shelf.cache.storage().load(&self.ref_key()?).await {
-            Ok(now) => self.with_ours(old, now, number)?,
-            Err(_) => None,
+        let (storage, key) = (self.shelf.cache.storage(), self.ref_key()?);
+        let Ok(Some(now)) = storage.load(&key).await else { return Err(doubtful(err)) };
+        let (value, expected) = (now.value.clone(), Expected::Token(now.token.clone()));
+        let Some(State { root, .. }) = self.with_ours(old, Some(now), number)? else {
+            return Err(doubtful(err));
         };
-        now.ok_or_else(|| doubtful(err))
+        // What is seen need not last yet, but what is set on top of it is acknowledged with it.
+        match storage.swap(&key, &expected, value).await {
+            Ok(Swap::Won(token)) => Ok(State { root, token: Some(token) }),
+            Ok(Swap::Lost(_)) | Err(_) => Err(doubtful(err)),
+        }
     }
 
     /// The state that is stored now, if our commit of that number is part of it.

@@ -77,6 +77,10 @@ impl Demands {
         if !self.is_cluster && entry(report, "cluster_enabled") == Some("1") {
             return Err(invalid("this redis is part of a cluster: add cluster=true"));
         }
+        // Its journal is off while it reads what it held.
+        if entry(report, "loading") == Some("1") {
+            return Err(Error::new(ErrorKind::Unavailable, "redis is starting"));
+        }
         // It may be about to take over, and its journal is off while it learns what there is.
         if entry(report, "role") == Some("slave") {
             return Err(Error::new(ErrorKind::Unavailable, "redis is a replica for now"));
@@ -187,6 +191,12 @@ mod tests {
     fn a_replica_is_waited_for_until_it_takes_over() {
         let err = judged("role:slave\r\naof_enabled:0\r\n", KNOWN, ALWAYS).unwrap_err();
         assert_eq!(err.kind(), ErrorKind::Unavailable);
+    }
+
+    #[test]
+    fn a_server_that_is_starting_is_waited_for() {
+        let err = judged("role:master\r\nloading:1\r\naof_enabled:0\r\n", KNOWN, ALWAYS);
+        assert_eq!(err.unwrap_err().kind(), ErrorKind::Unavailable);
     }
 
     #[test]

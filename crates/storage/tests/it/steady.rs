@@ -83,6 +83,15 @@ async fn what_fails_for_good_is_not_tried_again() {
     assert_eq!((err.kind(), faults.calls()), (ErrorKind::Io, 1));
 }
 
+#[tokio::test]
+async fn what_a_later_try_is_told_says_nothing_of_an_earlier_one() {
+    let (storage, faults) = troubled(Faults::NONE);
+    faults.lose_next_answers(1);
+    faults.fail_for_good_after(1);
+    let err = storage.swap(&key(), &Expected::Absent, "x".into()).await.unwrap_err();
+    assert_eq!((err.kind(), faults.calls()), (ErrorKind::Unavailable, 2));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_try_without_an_answer_is_given_up_for_another() {
     let (storage, faults) = troubled_for(Faults::NONE, Duration::from_secs(60));
@@ -186,7 +195,11 @@ impl Troubled {
     }
 
     fn fail_for_good(&self) {
-        self.broken.store(1, Ordering::Relaxed);
+        self.fail_for_good_after(0);
+    }
+
+    fn fail_for_good_after(&self, calls: u32) {
+        self.broken.store(calls + 1, Ordering::Relaxed);
     }
 
     fn calls(&self) -> u32 {
@@ -199,8 +212,8 @@ impl Troubled {
 
     /// Carries a call over the bad line.
     async fn carry<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        if self.broken.load(Ordering::Relaxed) > 0 {
+        let call_number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        if (1..=call_number).contains(&self.broken.load(Ordering::Relaxed)) {
             return Err(Error::new(ErrorKind::Io, "broken"));
         }
         if self.to_hang.swap(0, Ordering::Relaxed) > 0 {
