@@ -2,6 +2,7 @@
 
 mod files;
 mod place;
+mod search;
 mod snapshots;
 mod store;
 mod stores;
@@ -20,6 +21,7 @@ pub(crate) use files::{
     MoveFlags, ReadFlags, RemoveFlags, TransferFlags, TreeFlags, WriteFlags,
 };
 pub(crate) use place::Place;
+pub(crate) use search::{SearchAlone, SearchFlags};
 pub(crate) use snapshots::{LimitFlags, SnapshotCommand, SnapshotFlags, WordFlags};
 pub(crate) use store::{StoreCommand, WholeStoreFlags};
 pub(crate) use stores::{CollectFlags, SandboxCommand, SandboxFlags, StatsFlags};
@@ -88,6 +90,15 @@ pub(crate) enum Command {
     /// Work with files, on a server or directly in a directory or store
     #[command(after_help = files::AFTER_HELP, subcommand_required = true)]
     Fs(Box<FilesFlags>),
+
+    /// Look for lines in files, or for names
+    ///
+    /// The same as `sandkeep fs search`.
+    #[command(after_help = "Examples:\n  \
+        sandkeep search 'fn main' --dir ./demo\n  \
+        sandkeep search -i todo src --glob '*.rs' --store file:./store\n  \
+        sandkeep search --names '*.md' --json")]
+    Search(Box<SearchAlone>),
 
     /// Keep, compare, bring back, fork and carry elsewhere what a tree holds
     #[command(after_help = snapshots::AFTER_HELP, subcommand_required = true)]
@@ -168,10 +179,15 @@ impl Cli {
             without_empty_variables(Self::definition()).try_get_matches().and_then(|matches| {
                 let mut cli = Self::from_arg_matches(&matches)?;
                 cli.early.check(&cli.command)?;
-                if let (Command::Fs(flags), Some((_, given))) =
-                    (&mut cli.command, matches.subcommand())
-                {
-                    flags.connection.settle(given, cli.early.wish())?;
+                let early = cli.early.wish();
+                match (&mut cli.command, matches.subcommand()) {
+                    (Command::Fs(flags), Some((_, given))) => {
+                        flags.connection.settle(given, early)?;
+                    }
+                    (Command::Search(flags), Some((_, given))) => {
+                        flags.connection.settle(given, early)?;
+                    }
+                    (_, _) => {}
                 }
                 Ok((cli, matches))
             });
@@ -184,6 +200,7 @@ impl Command {
     pub(crate) fn style(&self) -> Style {
         match self {
             Self::Fs(flags) => flags.output.style(),
+            Self::Search(flags) => flags.output.style(),
             Self::Snapshot(flags) => flags.output.style(),
             Self::Stats(flags) => flags.output.style(),
             Self::Gc(flags) => flags.output.style(),
@@ -208,7 +225,7 @@ impl EarlyFlags {
     fn check(&self, command: &Command) -> Result<(), Error> {
         let given = self.token.is_some() || self.no_token;
         match command {
-            Command::Serve(_) | Command::Server(_) | Command::Fs(_) => Ok(()),
+            Command::Serve(_) | Command::Server(_) | Command::Fs(_) | Command::Search(_) => Ok(()),
             Command::Snapshot(_)
             | Command::Stats(_)
             | Command::Gc(_)
@@ -218,7 +235,7 @@ impl EarlyFlags {
             | Command::Completions { .. }
             | Command::Man { .. }
             | Command::Reference => {
-                let message = "--token and --no-token are for serve, server and fs";
+                let message = "--token and --no-token are for serve, server, fs and search";
                 if given { Err(place::conflict(message)) } else { Ok(()) }
             }
         }

@@ -8,6 +8,7 @@ mod local_archive;
 mod outline;
 mod outward_links;
 mod read;
+mod search;
 mod tree;
 mod upload;
 mod write;
@@ -55,5 +56,6 @@ async fn carry_out(command: &FilesCommand, tree: &Tree, out: &mut Output) -> Res
         FilesCommand::Upload(flags) => upload::run(flags, tree, out).await,
         FilesCommand::Download(flags) => download::run(flags, tree, out).await,
         FilesCommand::Tree(flags) => outline::run(flags, tree, out).await,
+        FilesCommand::Search(flags) => search::run(flags, tree, out).await,
     }
 }

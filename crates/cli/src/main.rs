@@ -54,6 +54,7 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         }
         Command::Server(flags) => serve::server(ServerSettings::load(*flags, given, early)?),
         Command::Fs(flags) => files::run(*flags),
+        Command::Search(flags) => files::run(flags.into()),
         Command::Snapshot(flags) => snapshot::run(&flags, given),
         Command::Stats(flags) => stats::run(&flags, given),
         Command::Gc(flags) => gc::run(&flags),

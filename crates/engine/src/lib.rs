@@ -19,11 +19,13 @@ mod limits;
 mod name;
 mod path;
 mod sandbox;
+mod search;
 mod sessions;
 mod snapshot;
 mod text;
 mod tree;
 mod virtual_fs;
+mod walk;
 mod workspace;
 
 pub use archive::{ArchiveLimits, Unpacked};
@@ -43,6 +45,10 @@ pub use host_fs::{Durability, HostFs, HostOptions, Mounts};
 pub use limits::Limits;
 pub use path::{DotDot, MAX_NAME, MAX_PATH, SandboxPath};
 pub use sandbox::{Sandbox, SandboxId};
+pub use search::{
+    Finding, FindingStream, FoundLine, Letters, Pattern, SearchBudget, SearchEnd, SearchQuery,
+    SearchSummary, Syntax, search,
+};
 pub use sessions::Sessions;
 pub use snapshot::{
     Difference, DifferenceKind, DifferenceStream, NewSnapshot, Point, Snapshot, SnapshotId,

@@ -8,6 +8,7 @@ use clap::{ArgMatches, Args, Subcommand};
 use engine::{SnapshotId, Span};
 
 use super::place::{Place, conflict};
+use super::search::SearchFlags;
 use crate::config::{MAIN, StoreUrl, TokenWish};
 use crate::failure::Style;
 
@@ -278,6 +279,16 @@ pub(crate) enum FilesCommand {
         sandkeep fs tree\n  \
         sandkeep fs tree --depth 2 src")]
     Tree(TreeFlags),
+
+    /// Look for lines in files, or for names
+    ///
+    /// Hidden files, and what .gitignore and .ignore files name, are left out unless you ask for
+    /// them. Links are not followed, and files that hold no text are not shown.
+    #[command(after_help = "Examples:\n  \
+        sandkeep fs search 'fn main'\n  \
+        sandkeep fs search -i todo src --glob '*.rs'\n  \
+        sandkeep fs search --names '*.md'")]
+    Search(SearchFlags),
 }
 
 /// Flags of `list`.

@@ -21,6 +21,7 @@ mod reach;
 mod reference;
 mod refusals;
 mod sandbox;
+mod search;
 mod serve;
 mod sharing;
 mod site;

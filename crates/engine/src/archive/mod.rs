@@ -6,7 +6,7 @@ mod pack;
 mod unpack;
 
 pub(crate) use feed::{FeedReader, drive, feed};
-pub(crate) use pack::{Walk, pack};
+pub(crate) use pack::pack;
 pub(crate) use unpack::{Members, broken, unpack};
 
 use crate::{Error, ErrorKind, Result, SandboxPath};

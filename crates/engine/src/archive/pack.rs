@@ -9,14 +9,12 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::ArchiveLimits;
+use crate::walk::Walk;
 use crate::{
-    ByteStream, Entry, EntryKind, EntryStream, Error, ErrorKind, FileSystem, Links, Page, Result,
-    SandboxPath, Span,
+    ByteStream, Entry, EntryKind, Error, ErrorKind, FileSystem, Links, Result, SandboxPath, Span,
 };
 
 const BLOCK: u64 = 512;
-/// How many listings stay open at once.
-const OPEN_LEVELS: usize = 16;
 
 /// An archive of what `path` is: its members relative to it, or the one file.
 pub(crate) async fn pack(
@@ -50,86 +48,6 @@ async fn measure(files: &Arc<dyn FileSystem>, top: &Entry, limits: ArchiveLimits
         limits.check(bytes, entries, entry.path.depth().saturating_sub(above) as u64)?;
     }
     Ok(())
-}
-
-/// Everything beneath a directory, parents first, siblings in order; one file is just itself.
-pub(crate) struct Walk {
-    files: Arc<dyn FileSystem>,
-    levels: Vec<Level>,
-}
-
-/// A directory that the walk is in.
-struct Level {
-    /// What is still to come; none while the walk is too far below to keep it open.
-    children: Option<EntryStream>,
-    dir: SandboxPath,
-    /// The last child that was visited.
-    last: Option<String>,
-}
-
-impl Walk {
-    pub(crate) async fn begin(files: Arc<dyn FileSystem>, top: &Entry) -> Result<Self> {
-        let children = match top.kind {
-            EntryKind::Directory => files.list(&top.path, Page::default()).await?,
-            EntryKind::File | EntryKind::Symlink => stream::iter([Ok(top.clone())]).boxed(),
-            EntryKind::Special => {
-                let message = "unsupported: a FIFO, socket or device cannot be archived";
-                return Err(Error::new(ErrorKind::NotAFile, message).on(&top.path));
-            }
-        };
-        let first = Level { children: Some(children), dir: top.path.clone(), last: None };
-        Ok(Self { files, levels: vec![first] })
-    }
-
-    pub(crate) fn into_stream(self) -> EntryStream {
-        stream::try_unfold(self, |mut walk| async {
-            while let Some(entry) = walk.next().await? {
-                if entry.kind != EntryKind::Special {
-                    return Ok(Some((entry, walk)));
-                }
-                tracing::warn!(path = ?entry.path, "left a special file out of an archive");
-            }
-            Ok(None)
-        })
-        .boxed()
-    }
-
-    async fn next(&mut self) -> Result<Option<Entry>> {
-        while let Some(level) = self.levels.last_mut() {
-            let children = match &mut level.children {
-                Some(children) => children,
-                closed => {
-                    let page = Page { after: level.last.take(), limit: None };
-                    closed.insert(self.files.list(&level.dir, page).await?)
-                }
-            };
-            let Some(entry) = children.try_next().await? else {
-                self.levels.pop();
-                continue;
-            };
-            if entry.kind == EntryKind::Directory {
-                level.last = Some(entry.path.name().to_owned());
-                self.descend(entry.path.clone()).await?;
-            }
-            return Ok(Some(entry));
-        }
-        Ok(None)
-    }
-
-    async fn descend(&mut self, dir: SandboxPath) -> Result<()> {
-        match self.files.list(&dir, Page::default()).await {
-            Ok(children) => self.levels.push(Level { children: Some(children), dir, last: None }),
-            // It vanished meanwhile; as an empty directory it is still told of.
-            Err(err) if err.kind() == ErrorKind::NotFound => {}
-            Err(err) => return Err(err.on(&dir)),
-        }
-        // However deep the tree, only the innermost listings stay open.
-        let far = self.levels.len().checked_sub(OPEN_LEVELS + 1);
-        if let Some(level) = far.and_then(|far| self.levels.get_mut(far)) {
-            level.children = None;
-        }
-        Ok(())
-    }
 }
 
 async fn member(

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use crate::archive::Walk;
 use crate::files::is_absence;
+use crate::walk::Walk;
 use crate::{
     Entry, EntryKind, EntryStream, FileSystem as _, Links, Page, Result, SandboxPath, VirtualFs,
 };

@@ -40,6 +40,7 @@ mod model;
 mod refusals;
 mod round_trips;
 mod sandboxes;
+mod search;
 mod sharing;
 mod streams;
 mod troubled;
