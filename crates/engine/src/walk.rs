@@ -34,7 +34,7 @@ impl Walk {
             EntryKind::Directory => files.list(&top.path, Page::default()).await?,
             EntryKind::File | EntryKind::Symlink => stream::iter([Ok(top.clone())]).boxed(),
             EntryKind::Special => {
-                let message = "unsupported: a FIFO, socket or device cannot be archived";
+                let message = "unsupported: a FIFO, socket or device is never opened";
                 return Err(Error::new(ErrorKind::NotAFile, message).on(&top.path));
             }
         };

@@ -78,8 +78,10 @@ struct Names {
 
 impl Names {
     fn parse(text: &str) -> Result<Self> {
-        let glob = GlobBuilder::new(text.trim_start_matches('/'));
-        let glob = { glob }.literal_separator(true).backslash_escape(true).build();
+        let glob = GlobBuilder::new(text.trim_start_matches('/'))
+            .literal_separator(true)
+            .backslash_escape(true)
+            .build();
         let glob = glob.map_err(|err| {
             let message = format!("the glob cannot be read: {}", err.kind());
             Error::new(ErrorKind::InvalidArgument, message).because(err)

@@ -63,8 +63,10 @@ impl LineSearch {
         let bytes = content.range.end.min(self.bytes);
         let (path, body) = (entry.path.clone(), within(content.body, bytes));
         let mut looked = if bytes <= SHORT {
-            let pieces: Vec<Bytes> = body.try_collect().await?;
-            self.search(path, &pieces.concat()[..])?
+            match body.try_collect::<Vec<Bytes>>().await {
+                Ok(pieces) => self.search(path, &pieces.concat()[..])?,
+                Err(err) => return missed(err),
+            }
         } else {
             let (reader, feed) = feed(body);
             drive(feed, blocking::run(move || self.search(path, reader))).await?

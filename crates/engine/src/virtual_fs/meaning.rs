@@ -20,8 +20,8 @@ pub(crate) fn meaning(err: storage::Error) -> Error {
     Error::new(kind, message).because(err)
 }
 
-/// The engine's error for a store's that was asked to change something. What did not answer, or not
-/// understandably, may have done it, or do it yet.
+/// The engine's error for a store's that was asked to change something. What did not answer may have
+/// done it, or do it yet.
 pub(crate) fn doubtful(err: storage::Error) -> Error {
     match err.kind() {
         storage::ErrorKind::Unavailable => {
