@@ -194,8 +194,10 @@ async fn a_collection_does_not_wait_for_one_page_after_the_other() {
     let store = server(&storage);
     let options = CollectOptions { grace: Duration::ZERO };
     let (found, asked) = storage.asked(store.would_collect(options)).await;
-    assert!(found.unwrap().live > 600);
-    assert!(asked.waits < 20, "{asked:?}");
+    // How many pages there are, and on how many levels, hangs on the key of the sandbox.
+    let live = u128::from(found.unwrap().live);
+    assert!(live > 500, "{live}");
+    assert!(asked.waits < live / 20, "{live} live, {asked:?}");
 }
 
 #[tokio::test(start_paused = true)]
