@@ -45,6 +45,11 @@ pub struct UnixTime {
     pub nanoseconds: u32,
 }
 
+impl UnixTime {
+    /// The beginning of 1970.
+    pub const EPOCH: Self = Self { seconds: 0, nanoseconds: 0 };
+}
+
 /// An opaque token of a file's state: equal tokens mean an unchanged file.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Version(Token);

@@ -77,6 +77,8 @@ pub enum ErrorKind {
     Unavailable,
     /// The store or a server stopped answering: the change may have happened, or may yet.
     InDoubt,
+    /// No sandbox has that id.
+    SandboxNotFound,
     /// No session has that id.
     SessionNotFound,
     /// A session has that id already.
@@ -87,7 +89,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of `contract/errors.md`.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::NotFound,
         Self::NotADirectory,
         Self::IsADirectory,
@@ -115,6 +117,7 @@ impl ErrorKind {
         Self::Unsupported,
         Self::Unavailable,
         Self::InDoubt,
+        Self::SandboxNotFound,
         Self::SessionNotFound,
         Self::SessionExists,
         Self::Io,
@@ -150,6 +153,7 @@ impl ErrorKind {
             Self::Unsupported => "unsupported",
             Self::Unavailable => "unavailable",
             Self::InDoubt => "in_doubt",
+            Self::SandboxNotFound => "sandbox_not_found",
             Self::SessionNotFound => "session_not_found",
             Self::SessionExists => "session_exists",
             Self::Io => "io",

@@ -18,6 +18,7 @@ mod host_fs;
 mod limits;
 mod name;
 mod path;
+mod registry;
 mod sandbox;
 mod search;
 mod sessions;
@@ -44,6 +45,10 @@ pub use filesystem::{
 pub use host_fs::{Durability, HostFs, HostOptions, Mounts};
 pub use limits::Limits;
 pub use path::{DotDot, MAX_NAME, MAX_PATH, SandboxPath};
+pub use registry::{
+    MainKind, NewKind, NewSandbox, Registered, RegisteredChange, RegisteredPage, Registry,
+    RegistryOptions, SandboxKind,
+};
 pub use sandbox::{Sandbox, SandboxId};
 pub use search::{
     Finding, FindingStream, FoundLine, Letters, Pattern, SearchBudget, SearchEnd, SearchQuery,

@@ -66,7 +66,23 @@ impl Dir {
     /// Opens the directory at `path`, an operator's path. A restore that a kill interrupted is
     /// finished first.
     pub fn open_root(path: &Path, options: Options) -> Result<Self> {
-        let root = open_root(path)?;
+        Self::over(open_root(path)?, options)
+    }
+
+    /// Opens a directory beneath this one as a root of its own. No link on the way is followed,
+    /// whoever put it there.
+    pub fn open_beneath(&self, path: &Path, options: Options) -> Result<Self> {
+        if path.as_os_str().is_empty() {
+            return Err(Error::Os(Errno::INVAL));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let root = openat2(&*self.root(), path, flags, Mode::empty(), resolve)?;
+        Self::over(root, options)
+    }
+
+    fn over(root: OwnedFd, options: Options) -> Result<Self> {
         let path = real_path(&root)?;
         let beneath = Beneath::new(&path, options.mounts)?;
         options.staging.iter().try_for_each(|place| restore::finish(place, &root))?;
@@ -74,6 +90,11 @@ impl Dir {
             options.staging.iter().find_map(|place| Staging::open(place, &root).ok()).map(Arc::new);
         let root = RwLock::new(Arc::new(root));
         Ok(Self { path, root, beneath, options, staging, restoring: Mutex::new(()) })
+    }
+
+    /// Where the directory is, without any link.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Whether unfinished files lie outside the tree.

@@ -3,15 +3,13 @@
 //! Counted once at the start, kept by our own changes, and counted again from time to time, since
 //! processes in the sandbox change the tree without asking us.
 
-use std::sync::{Arc, Weak};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::Tree;
 use super::meaning::Meaning as _;
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Limits, Result};
 
 /// Offsets are signed numbers to the kernel.
 const LARGEST_FILE: u64 = i64::MAX as u64;
@@ -124,36 +122,23 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Sweeps the tree once and then counts it from time to time, on a thread that ends with it.
-pub(super) fn tend(tree: &Arc<Tree>) -> Result<()> {
-    let weak = Arc::downgrade(tree);
-    let work = move || {
-        if let Some(Err(err)) = weak.upgrade().map(|tree| tree.dir.sweep()) {
+impl Tree {
+    /// Removes what dead processes left unfinished; when to count the tree, if anybody must.
+    pub(super) fn sweep(&self) -> Option<Duration> {
+        if let Err(err) = self.dir.sweep() {
             tracing::warn!(error = &err as &dyn std::error::Error, "unfinished files may remain");
         }
-        keep_counting(&weak);
-    };
-    thread::Builder::new()
-        .name("sandkeep-tend".into())
-        .spawn(work)
-        .map(drop)
-        .map_err(|err| Error::new(ErrorKind::Busy, "no thread could be started").because(err))
-}
+        self.budget.as_ref().map(|_| RESCAN_SOONEST)
+    }
 
-fn keep_counting(weak: &Weak<Tree>) {
-    let mut pause = RESCAN_SOONEST;
-    loop {
-        if weak.upgrade().is_none_or(|tree| tree.budget.is_none()) {
-            return;
-        }
-        thread::sleep(pause);
-        let Some(tree) = weak.upgrade() else { return };
-        let Some(budget) = &tree.budget else { return };
+    /// Counts the tree; when to count it again.
+    pub(super) fn recount(&self) -> Option<Duration> {
+        let budget = self.budget.as_ref()?;
         let began = Instant::now();
-        if let Err(err) = budget.count(&tree.dir) {
+        if let Err(err) = budget.count(&self.dir) {
             tracing::warn!(error = &err as &dyn std::error::Error, "the tree was not counted");
         }
-        pause = (began.elapsed() * RESCAN_SHARE).max(RESCAN_SOONEST);
+        Some((began.elapsed() * RESCAN_SHARE).max(RESCAN_SOONEST))
     }
 }
 

@@ -10,6 +10,7 @@ mod meaning;
 mod read;
 mod restoring;
 mod spool;
+mod tender;
 mod unpack;
 mod write;
 
@@ -85,7 +86,17 @@ impl HostFs {
     /// this tree, which is finished.
     pub fn open(root: &Path, options: HostOptions) -> Result<Self> {
         let limits = options.limits;
-        let dir = host::Dir::open_root(root, options.into()).meaning()?;
+        Self::over(host::Dir::open_root(root, options.into()).meaning()?, limits)
+    }
+
+    /// Opens a directory of this tree as a tree of its own. No link on the way is followed. Blocks.
+    pub(crate) fn open_beneath(&self, path: &SandboxPath, options: HostOptions) -> Result<Self> {
+        let limits = options.limits;
+        let dir = self.tree.dir.open_beneath(&host_path(path), options.into());
+        Self::over(dir.meaning().map_err(|err| err.on(path))?, limits)
+    }
+
+    fn over(dir: host::Dir, limits: Limits) -> Result<Self> {
         let budget = Budget::open(&dir, limits)?;
         let tree = Arc::new(Tree { dir, limits, budget, locks: Locks::default() });
         Ok(Self { tree, snapshots: None })
@@ -117,11 +128,22 @@ impl HostFs {
         self.snapshots.as_deref().ok_or_else(none)
     }
 
-    /// Takes care of the tree for as long as it is open, on a thread of its own: removes what dead
-    /// processes left unfinished in it, and counts it from time to time if it has limits, since
+    /// Takes care of the tree for as long as it is open, on one thread for all trees: removes what
+    /// dead processes left unfinished in it, and counts it from time to time if it has limits, since
     /// others change it without asking us.
     pub fn tend(&self) -> Result<()> {
-        budget::tend(&self.tree)
+        tender::tend(&self.tree)
+    }
+
+    /// Where the directory is, without any link.
+    pub(crate) fn real_path(&self) -> &Path {
+        self.tree.dir.path()
+    }
+
+    /// The number of the directory, and when it was made.
+    pub(crate) fn identity(&self) -> Result<(u64, Option<host::Time>)> {
+        let stat = self.tree.dir.stat(Path::new("")).meaning()?;
+        Ok((stat.inode, stat.created))
     }
 
     /// Whether unfinished files lie outside the tree.

@@ -35,7 +35,7 @@ use self::change::not_found;
 pub(crate) use self::entry::entry;
 pub use self::gc::{CollectOptions, Collected};
 pub use self::lease::Leader;
-pub(crate) use self::meaning::meaning;
+pub(crate) use self::meaning::{doubtful, meaning};
 pub(crate) use self::objects::{Family, damaged};
 pub use self::options::{DiskCache, StoreOptions};
 pub(crate) use self::pins::Hold;
@@ -52,7 +52,7 @@ use crate::tree::{Body, End, Node, Way, glance, resolve};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
     Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots,
-    Span, Step, Target, Usage, WriteOptions, Written, blocking,
+    Span, Step, Target, UnixTime, Usage, WriteOptions, Written, blocking,
 };
 
 /// A virtual tree. Cheap to clone.
@@ -110,6 +110,16 @@ impl VirtualFs {
     /// What the tree may hold.
     pub fn limits(&self) -> Limits {
         self.frozen.as_ref().map_or_else(|| self.trunk.state(), Arc::clone).root.limits
+    }
+
+    /// Whether nobody removed the sandbox, as far as it is known here.
+    pub(crate) fn is_there(&self) -> bool {
+        self.trunk.check_there().is_ok()
+    }
+
+    /// When the sandbox was made.
+    pub(crate) fn created(&self) -> UnixTime {
+        self.frozen.as_ref().map_or_else(|| self.trunk.state(), Arc::clone).root.created
     }
 
     /// Says what the tree may hold from now on. What it holds already stays.

@@ -6,7 +6,7 @@ use storage::{Domain, Ref, RefKey};
 
 use crate::garbage::drop_later;
 use crate::snapshot::Record;
-use crate::{Result, SandboxId, UnixTime};
+use crate::{ErrorKind, Result, SandboxId, UnixTime};
 
 use super::meaning::{doubtful, meaning};
 use super::root::Root;
@@ -76,6 +76,35 @@ impl Store {
             Err(_) => false,
         };
         self.shelf.remove_refs(id, |other, stored| *other != key && is_left(stored)).await
+    }
+
+    /// Takes away a sandbox that was just made and has nothing but its root.
+    pub(crate) async fn remove_root(&self, id: &SandboxId) -> Result<()> {
+        if self.shelf.is_resident() {
+            return self.remove(id).await;
+        }
+        let (key, storage) = (root_key(id)?, self.shelf.cache.storage());
+        if let Some(Ref { token, .. }) = storage.load(&key).await.map_err(meaning)? {
+            storage.delete_ref(&key, &token).await.map_err(doubtful)?;
+        }
+        let open = self.shelf.open.lock().remove(id);
+        open.and_then(|open| open_trunk(&open)).iter().for_each(|trunk| trunk.remove());
+        Ok(())
+    }
+
+    /// Whether there is a sandbox of that id.
+    pub(crate) async fn has(&self, id: &SandboxId) -> Result<bool> {
+        match self.sandbox(id).await {
+            Ok(_) => Ok(true),
+            Err(err) if err.kind() == ErrorKind::NotFound => Ok(false),
+            Err(err) => Err(err),
+        }
+    }
+
+    /// Forgets the snapshots of a sandbox whose tree is not kept here.
+    pub(crate) async fn remove_snapshots(&self, id: &SandboxId) -> Result<()> {
+        let record = format!("{SANDBOXES}{id}/record");
+        self.shelf.remove_refs(id, |key, _| key.as_str() != record).await
     }
 
     fn resident_ids(&self, after: Option<&SandboxId>, limit: usize) -> Vec<SandboxId> {

@@ -150,6 +150,11 @@ impl Shelf {
         self.family.is_some()
     }
 
+    /// Whether other processes change the trees too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.staleness.is_some()
+    }
+
     /// A state that nothing is collected of as long as anybody has it.
     pub(crate) fn hold(&self, state: State) -> Arc<State> {
         if self.is_resident() { Arc::new(state) } else { self.pins.hold(state) }

@@ -38,6 +38,7 @@ mod long;
 mod meddling;
 mod model;
 mod refusals;
+mod registry;
 mod round_trips;
 mod sandboxes;
 mod search;
