@@ -14,8 +14,10 @@ mod error;
 mod files;
 mod filesystem;
 mod garbage;
+mod glob;
 mod host_fs;
 mod limits;
+mod listing;
 mod name;
 mod path;
 mod registry;
@@ -44,6 +46,7 @@ pub use filesystem::{
 };
 pub use host_fs::{Durability, HostFs, HostOptions, Mounts};
 pub use limits::Limits;
+pub use listing::{ListQuery, list_tree};
 pub use path::{DotDot, MAX_NAME, MAX_PATH, SandboxPath};
 pub use registry::{
     MainKind, NewKind, NewSandbox, Registered, RegisteredChange, RegisteredPage, Registry,

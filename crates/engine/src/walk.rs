@@ -17,6 +17,8 @@ pub(crate) struct Walk {
     levels: Vec<Level>,
     /// The directory that was told of last, into which the walk goes next.
     ahead: Option<SandboxPath>,
+    /// Into what lies as deep as this it does not go.
+    deepest: usize,
 }
 
 /// A directory that the walk is in.
@@ -39,7 +41,32 @@ impl Walk {
             }
         };
         let first = Level { children: Some(children), dir: top.path.clone(), last: None };
-        Ok(Self { files, levels: vec![first], ahead: None })
+        Ok(Self { files, levels: vec![first], ahead: None, deepest: usize::MAX })
+    }
+
+    /// A walk through a directory that goes on behind a path in it, which need not be there.
+    pub(crate) fn resume(
+        files: Arc<dyn FileSystem>,
+        dir: &SandboxPath,
+        after: &SandboxPath,
+    ) -> Self {
+        let mut levels = Vec::new();
+        let mut at = Some(after.clone());
+        while let Some(path) = at.filter(|path| path != dir) {
+            let parent = path.parent();
+            if let Some(dir) = parent.clone() {
+                let last = Some(path.name().to_owned());
+                levels.push(Level { children: None, dir, last });
+            }
+            at = parent;
+        }
+        levels.reverse();
+        Self { files, levels, ahead: Some(after.clone()), deepest: usize::MAX }
+    }
+
+    /// Does not go into directories that lie as deep as this.
+    pub(crate) fn stop_at(&mut self, deepest: usize) {
+        self.deepest = deepest;
     }
 
     /// All of it but special files.
@@ -57,7 +84,7 @@ impl Walk {
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Entry>> {
-        if let Some(dir) = self.ahead.take() {
+        if let Some(dir) = self.ahead.take().filter(|dir| dir.depth() < self.deepest) {
             self.descend(dir).await?;
         }
         while let Some(level) = self.levels.last_mut() {
@@ -65,7 +92,14 @@ impl Walk {
                 Some(children) => children,
                 closed => {
                     let page = Page { after: level.last.take(), limit: None };
-                    closed.insert(self.files.list(&level.dir, page).await?)
+                    match self.files.list(&level.dir, page).await {
+                        Ok(children) => closed.insert(children),
+                        Err(err) if is_gone(&err) => {
+                            self.levels.pop();
+                            continue;
+                        }
+                        Err(err) => return Err(err.on(&level.dir)),
+                    }
                 }
             };
             let Some(entry) = children.try_next().await? else {
@@ -89,8 +123,7 @@ impl Walk {
     async fn descend(&mut self, dir: SandboxPath) -> Result<()> {
         match self.files.list(&dir, Page::default()).await {
             Ok(children) => self.levels.push(Level { children: Some(children), dir, last: None }),
-            // It vanished meanwhile, or is something else by now; it was told of all the same.
-            Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(err) if is_gone(&err) => {}
             Err(err) => return Err(err.on(&dir)),
         }
         // However deep the tree, only the innermost listings stay open.
@@ -100,4 +133,9 @@ impl Walk {
         }
         Ok(())
     }
+}
+
+/// Whether a directory vanished meanwhile, or is something else by now. It was told of all the same.
+fn is_gone(err: &Error) -> bool {
+    matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

@@ -1,5 +1,8 @@
 //! One caller's hold on one sandbox: everything a face needs, and nothing else.
 
+mod snapshots;
+mod views;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -7,7 +7,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
-use engine::{ArchiveLimits, Role, Sandbox, SandboxPath, Sessions, Workspace};
+use engine::{
+    ArchiveLimits, Limits, MainKind, Registry, RegistryOptions, Sandbox, SandboxKind, SandboxPath,
+    Sessions, Store,
+};
 use http::StatusCode;
 use thiserror::Error;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -18,17 +21,17 @@ use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
 use crate::peers::{self, Peers};
 use crate::problem::{Class, Problem};
-use crate::{cors, faces, framing, observe};
+use crate::{cors, faces, framing, observe, visit};
 
 /// How many sessions may be open at once.
 const MOST_SESSIONS: usize = 65_536;
 /// How long an unused session is kept.
 const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// One server over one sandbox.
+/// One server over its sandboxes.
 #[derive(Debug)]
 pub struct App {
-    pub(crate) workspace: Workspace,
+    pub(crate) registry: Registry,
     pub(crate) sessions: Sessions,
     pub(crate) working_directory: SandboxPath,
     pub(crate) archive_limits: ArchiveLimits,
@@ -55,8 +58,16 @@ impl SetupError {
 }
 
 impl App {
-    /// A server over `sandbox`.
+    /// A server over one sandbox; others that are made end with it.
     pub fn new(sandbox: Sandbox, options: Options) -> Result<Arc<Self>, SetupError> {
+        let kind = MainKind::Apart(SandboxKind::Virtual, Limits::default());
+        let made = Registry::new(Store::in_memory(), (sandbox, kind), &RegistryOptions::default());
+        let unmade = |_| SetupError::new("the sandboxes cannot be kept", "look into the log");
+        Self::over(made.map_err(unmade)?, options)
+    }
+
+    /// A server over the sandboxes of a registry.
+    pub fn over(registry: Registry, options: Options) -> Result<Arc<Self>, SetupError> {
         if options.most_connections == 0 {
             let what = "a server with no room for a connection";
             return Err(SetupError::new(what, "allow at least one connection"));
@@ -64,8 +75,7 @@ impl App {
         Ok(Arc::new(Self {
             gate: Gate::new(&options)?,
             cors: cors::layer(&options.cors)?,
-            // Whoever has the one token is the owner, and so is everyone at an open server.
-            workspace: Workspace::new(Arc::new(sandbox), Role::Owner, None),
+            registry,
             sessions: Sessions::new(MOST_SESSIONS, SESSION_IDLE),
             working_directory: options.working_directory,
             archive_limits: options.archive_limits,
@@ -80,8 +90,10 @@ impl App {
     pub(crate) fn router(self: &Arc<Self>) -> Router {
         let guard = from_fn_with_state(Arc::clone(self), auth::admit);
         let peers = from_fn_with_state(Arc::clone(self), peers::attend);
+        let enter = from_fn_with_state(Arc::clone(self), visit::enter);
         let (router, _) = faces::guarded()
             .route_layer(peers)
+            .route_layer(enter)
             .route_layer(guard)
             .merge(faces::open())
             .fallback(unknown_route)

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use crate::app::{App, SetupError};
+use crate::caller::Caller;
 use crate::options::{Access, Options};
 use crate::pace::Pace;
 use crate::problem::{Class, Problem};
@@ -41,23 +42,33 @@ impl Gate {
         }
     }
 
-    fn admits(&self, request: &Request) -> Result<(), Problem> {
+    /// Whoever has the one token is the owner, and so is everyone at an open server.
+    fn admits(&self, request: &Request) -> Result<Caller, Problem> {
         match self {
-            Self::Token(expected) => check_token(request.headers(), expected),
+            Self::Token(expected) => {
+                check_token(request.headers(), expected)?;
+                Ok(Caller::owner("token"))
+            }
             Self::Open { host_names, origins } => {
                 if let Some(names) = host_names {
                     check_host(request, names)?;
                 }
-                check_origin(request, origins)
+                check_origin(request, origins)?;
+                Ok(Caller::owner("open"))
             }
         }
     }
 }
 
 /// Lets a request in or answers it. Nothing of its body has been read by then.
-pub(crate) async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn admit(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     match app.gate.admits(&request) {
-        Ok(()) => {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
             // Only a test asks without a connection.
             if let Some(pace) = request.extensions().get::<Arc<Pace>>() {
                 pace.let_in();

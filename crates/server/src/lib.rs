@@ -6,6 +6,7 @@
 mod accept;
 mod app;
 mod auth;
+mod caller;
 mod conditions;
 mod connection;
 mod cors;
@@ -26,6 +27,7 @@ mod problem;
 mod query;
 mod ranges;
 mod remains;
+mod visit;
 
 pub use accept::run;
 pub use app::{App, SetupError};

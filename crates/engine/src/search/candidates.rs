@@ -1,15 +1,14 @@
 //! Which entries a search looks at.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use futures::stream;
-use globset::{GlobBuilder, GlobMatcher};
 
 use super::ignores::Ignores;
 use super::query::SearchQuery;
+use crate::glob::NameGlob;
 use crate::walk::Walk;
-use crate::{Entry, EntryKind, EntryStream, Error, ErrorKind, FileSystem, Result, SandboxPath};
+use crate::{Entry, EntryKind, EntryStream, FileSystem, Result, SandboxPath};
 
 /// The entries of a tree whose names are looked for.
 pub(super) struct Candidates {
@@ -17,7 +16,7 @@ pub(super) struct Candidates {
     walk: Walk,
     /// Where the search begins: names are matched from here on.
     top: SandboxPath,
-    names: Option<Names>,
+    names: Option<NameGlob>,
     hidden: bool,
     ignores: Option<Ignores>,
 }
@@ -28,7 +27,7 @@ impl Candidates {
         top: &Entry,
         query: &SearchQuery,
     ) -> Result<Self> {
-        let names = query.names.as_deref().map(Names::parse).transpose()?;
+        let names = query.names.as_deref().map(NameGlob::parse).transpose()?;
         let is_dir = top.kind == EntryKind::Directory;
         let dir = if is_dir { Some(top.path.clone()) } else { top.path.parent() };
         let dir = dir.unwrap_or_else(SandboxPath::root);
@@ -57,7 +56,7 @@ impl Candidates {
                 ignores.enter(&*self.files, &entry.path).await?;
             }
             let rest = entry.path.strip(&self.top).unwrap_or_default();
-            if self.names.as_ref().is_none_or(|names| names.match_path(rest)) {
+            if self.names.as_ref().is_none_or(|names| names.fits(rest)) {
                 return Ok(Some(entry));
             }
         }
@@ -67,31 +66,5 @@ impl Candidates {
     fn is_left_out(&self, entry: &Entry) -> bool {
         let is_hidden = !self.hidden && entry.path.name().starts_with('.');
         is_hidden || self.ignores.as_ref().is_some_and(|ignores| ignores.hide(entry))
-    }
-}
-
-/// A glob for names, or for paths if it has a slash.
-struct Names {
-    glob: GlobMatcher,
-    is_of_paths: bool,
-}
-
-impl Names {
-    fn parse(text: &str) -> Result<Self> {
-        let glob = GlobBuilder::new(text.trim_start_matches('/'))
-            .literal_separator(true)
-            .backslash_escape(true)
-            .build();
-        let glob = glob.map_err(|err| {
-            let message = format!("the glob cannot be read: {}", err.kind());
-            Error::new(ErrorKind::InvalidArgument, message).because(err)
-        })?;
-        Ok(Self { glob: glob.compile_matcher(), is_of_paths: text.contains('/') })
-    }
-
-    fn match_path(&self, rest: &str) -> bool {
-        let path = Path::new(rest);
-        let name = path.file_name().map_or(path, Path::new);
-        self.glob.is_match(if self.is_of_paths { path } else { name })
     }
 }

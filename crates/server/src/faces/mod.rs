@@ -19,8 +19,24 @@ pub(crate) fn shared_responses() -> BTreeMap<String, RefOr<Response>> {
 }
 
 /// The problem that a failure is before any face saw the request.
-pub(crate) fn problem(app: &App, err: &Error) -> Problem {
-    fs_v1::problem(app, err)
+pub(crate) fn problem(err: &Error) -> Problem {
+    fs_v1::problem(err)
+}
+
+/// Which sandbox the requests of a route are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// None.
+    None,
+    /// The caller's own: the one that he may see, or that of the server.
+    Own,
+    /// The one that the path names as `{id}`.
+    ById,
+}
+
+/// Which sandbox the requests of a route are about. Each face speaks for its own routes.
+pub(crate) fn named(route: &str) -> Named {
+    if fs_v1::speaks_for(route) { Named::Own } else { Named::None }
 }
 
 /// Routes that ask who is there.

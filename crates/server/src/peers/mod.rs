@@ -22,6 +22,7 @@ use hyper_util::rt::TokioExecutor;
 use self::loan::{Lent, Loan};
 use crate::app::App;
 use crate::faces;
+use crate::visit::Visit;
 
 /// What a request bears that another server sent us. It is never sent on.
 const FORWARDED: HeaderName = HeaderName::from_static("x-sandkeep-forwarded");
@@ -54,15 +55,19 @@ impl Peers {
 /// Looks at the store before a read that wants no old answer, and sends a change to the server that
 /// asks for it.
 pub(crate) async fn attend(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let visit = request.extensions().get::<Visit>();
+    let Some(workspace) = visit.map(|visit| visit.workspace.clone()) else {
+        return next.run(request).await;
+    };
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         if wants_news(request.headers())
-            && let Err(err) = app.workspace.refresh().await
+            && let Err(err) = workspace.refresh().await
         {
-            return faces::problem(&app, &err).into_response();
+            return faces::problem(&err).into_response();
         }
         return next.run(request).await;
     }
-    match app.workspace.leader().filter(|_| may_be_sent(&request)) {
+    match workspace.leader().filter(|_| may_be_sent(&request)) {
         Some(leader) => send(&app, &leader, request, next).await,
         None => next.run(request).await,
     }
@@ -103,14 +108,14 @@ async fn send(app: &App, leader: &Leader, request: Request, next: Next) -> Respo
     let err = match outcome {
         Some(Ok(answer)) if answer.status() == StatusCode::UNAUTHORIZED => {
             leader.distrust();
-            return stranger(app);
+            return stranger();
         }
         Some(Ok(answer)) => return passed_on(answer),
         Some(Err(err)) => err,
         None => {
             leader.distrust();
             tracing::warn!(leader = leader.address(), "the leader is silent");
-            return in_doubt(app);
+            return in_doubt();
         }
     };
     leader.distrust();
@@ -121,7 +126,7 @@ async fn send(app: &App, leader: &Leader, request: Request, next: Next) -> Respo
             parts.headers.insert(FORWARDED, HeaderValue::from_static("back"));
             next.run(Request::from_parts(parts, body)).await
         }
-        None => in_doubt(app),
+        None => in_doubt(),
     }
 }
 
@@ -144,19 +149,19 @@ fn outgoing(parts: &http::request::Parts, uri: Uri, body: Lent) -> http::Request
 }
 
 /// The answer when the leader was there, and then was not.
-fn in_doubt(app: &App) -> Response {
+fn in_doubt() -> Response {
     let message = "another server did not answer; whether the change happened is not known";
-    problem(app, ErrorKind::InDoubt, message)
+    problem(ErrorKind::InDoubt, message)
 }
 
 /// The answer when the leader does not let in whom we let in. It is not asked again for a while.
-fn stranger(app: &App) -> Response {
+fn stranger() -> Response {
     tracing::warn!("the leader has another token; servers on one store need the same");
-    problem(app, ErrorKind::Unavailable, "another server that was asked has another token")
+    problem(ErrorKind::Unavailable, "another server that was asked has another token")
 }
 
-fn problem(app: &App, kind: ErrorKind, message: &'static str) -> Response {
-    faces::problem(app, &engine::Error::new(kind, message)).into_response()
+fn problem(kind: ErrorKind, message: &'static str) -> Response {
+    faces::problem(&engine::Error::new(kind, message)).into_response()
 }
 
 fn uri_at(address: &str, uri: &Uri) -> Option<Uri> {

@@ -1,9 +1,6 @@
 //! `POST /v1/fs/upload-batch` and `GET /v1/fs/download-batch`: many files as one tar archive.
 
-use std::sync::Arc;
-
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use engine::{ArchiveLimits, Error, ErrorKind, Links};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -15,10 +12,10 @@ use super::errors::{Asked, Problems, explain};
 use super::file::outgoing;
 use super::paths::Place;
 use super::wire::{FsDownloadBatchQuery, FsUploadBatchQuery, FsUploadBatchResponse, RawBytes};
-use crate::app::App;
 use crate::intake;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::visit::Visit;
 
 const TAR: &str = "application/x-tar";
 /// How many paths an answer names.
@@ -44,7 +41,7 @@ const MOST_PATHS: u64 = 1024;
     security(("bearer" = []))
 )]
 pub(super) async fn upload(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsUploadBatchQuery>,
     headers: HeaderMap,
     body: Body,
@@ -88,7 +85,7 @@ pub(super) async fn upload(
     security(("bearer" = []))
 )]
 pub(super) async fn download(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsDownloadBatchQuery>,
 ) -> Result<Response, Problem> {
     let path = query.path.as_deref().unwrap_or(".");
@@ -117,7 +114,7 @@ fn limits(query: &FsDownloadBatchQuery, most: ArchiveLimits) -> ArchiveLimits {
 }
 
 // What a member is called is the client's mistake, not the archive's.
-fn explain_archive(app: &App, err: &Error, place: &Place) -> Problem {
+fn explain_archive(app: &Visit, err: &Error, place: &Place) -> Problem {
     let named = ["invalid relative path", "tar entry escapes destination"];
     if named.iter().any(|words| err.message().starts_with(words)) {
         return Problem::invalid_request(err.message())

@@ -1,8 +1,5 @@
 //! `GET /v1/fs/entries`.
 
-use std::sync::Arc;
-
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use engine::Page;
 use http::HeaderValue;
@@ -13,9 +10,9 @@ use super::browsers::ASK_AGAIN;
 use super::errors::{Asked, Problems, explain};
 use super::listing;
 use super::wire::{FsEntriesQuery, FsEntry};
-use crate::app::App;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::visit::Visit;
 
 /// List a directory, sorted by name.
 ///
@@ -36,7 +33,7 @@ use crate::query::Query;
     security(("bearer" = []))
 )]
 pub(super) async fn entries(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsEntriesQuery>,
 ) -> Result<Response, Problem> {
     let path = query.path.as_deref().unwrap_or(".");

@@ -1,9 +1,6 @@
 //! `DELETE /v1/fs/entry`, `POST /v1/fs/mkdir` and `GET /v1/fs/stat`.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use engine::{Depth, Links, Parents};
 use http::HeaderMap;
@@ -12,10 +9,10 @@ use super::browsers::ASK_AGAIN;
 use super::errors::{Asked, Problems, explain};
 use super::precondition;
 use super::wire::{FsActionResponse, FsDeleteQuery, FsPathQuery, FsStat};
-use crate::app::App;
 use crate::conditions::validators;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::visit::Visit;
 
 /// Remove a file, a link itself, or a directory.
 #[utoipa::path(
@@ -33,7 +30,7 @@ use crate::query::Query;
     security(("bearer" = []))
 )]
 pub(super) async fn delete(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsDeleteQuery>,
     headers: HeaderMap,
 ) -> Result<Json<FsActionResponse>, Problem> {
@@ -57,7 +54,7 @@ pub(super) async fn delete(
     security(("bearer" = []))
 )]
 pub(super) async fn mkdir(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsPathQuery>,
 ) -> Result<Json<FsActionResponse>, Problem> {
     let place = app.place(&query.path, query.session_id.as_deref())?;
@@ -83,7 +80,7 @@ pub(super) async fn mkdir(
     security(("bearer" = []))
 )]
 pub(super) async fn stat(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsPathQuery>,
 ) -> Result<Response, Problem> {
     let place = app.place(&query.path, query.session_id.as_deref())?;

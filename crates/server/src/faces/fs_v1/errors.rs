@@ -10,8 +10,8 @@ use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema as _};
 
 use super::paths::Place;
-use crate::app::App;
 use crate::problem::{Class, Problem, ProblemDetails};
+use crate::visit::Visit;
 
 /// What a request wanted, where that decides what a failure is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,18 @@ pub(super) enum Asked {
 }
 
 /// The problem that a failure is, with paths as the client spelled them.
-pub(super) fn explain(app: &App, err: &Error, asked: Asked, places: &[&Place]) -> Problem {
+pub(super) fn explain(app: &Visit, err: &Error, asked: Asked, places: &[&Place]) -> Problem {
+    spell(err, asked, spoken_path(app, err, places))
+}
+
+/// The problem that a failure is, whatever was asked.
+pub(in crate::faces) fn problem(err: &Error) -> Problem {
+    spell(err, Asked::Any, None)
+}
+
+fn spell(err: &Error, asked: Asked, path: Option<String>) -> Problem {
     log_fault(err);
     let kind = err.kind();
-    let path = spoken_path(app, err, places);
     let with_path = |words: &str| match &path {
         Some(path) => format!("{words}: {path}"),
         None => words.to_owned(),
@@ -47,11 +55,6 @@ pub(super) fn explain(app: &App, err: &Error, asked: Asked, places: &[&Place]) -
         return finish(problem, kind);
     }
     finish(problem.message(&message), kind)
-}
-
-/// The problem that a failure is, whatever was asked.
-pub(in crate::faces) fn problem(app: &App, err: &Error) -> Problem {
-    explain(app, err, Asked::Any, &[])
 }
 
 /// The problem of a session that is not there, or is there already.
@@ -99,6 +102,7 @@ fn status(kind: ErrorKind) -> (StatusCode, Class) {
         ErrorKind::LimitExceeded => (S::BAD_REQUEST, Class::LIMIT_EXCEEDED),
         ErrorKind::Timeout => (S::GATEWAY_TIMEOUT, Class::TIMEOUT),
         ErrorKind::Unsupported => (S::NOT_IMPLEMENTED, Class::STREAM_ERROR),
+        ErrorKind::SandboxNotFound => (S::NOT_FOUND, Class::NOT_FOUND),
         ErrorKind::SessionNotFound => (S::NOT_FOUND, Class::SESSION_NOT_FOUND),
         ErrorKind::SessionExists => (S::CONFLICT, Class::SESSION_EXISTS),
         ErrorKind::Io => (S::INTERNAL_SERVER_ERROR, Class::STREAM_ERROR),
@@ -154,6 +158,7 @@ fn hint(kind: ErrorKind) -> &'static str {
         ErrorKind::InDoubt => {
             "look before you repeat it; if-match and if-none-match make a write safe to repeat"
         }
+        ErrorKind::SandboxNotFound => "GET /v1/sandboxes lists those that you may see",
         ErrorKind::SessionNotFound => "open it with POST /v1/sessions/{id}",
         ErrorKind::SessionExists => "use it as it is, or choose another id",
         ErrorKind::Io => "the server's log says more under this request's x-request-id",
@@ -170,7 +175,7 @@ fn finish(problem: Problem, kind: ErrorKind) -> Problem {
 }
 
 /// The failing path as the client would spell it.
-fn spoken_path(app: &App, err: &Error, places: &[&Place]) -> Option<String> {
+fn spoken_path(app: &Visit, err: &Error, places: &[&Place]) -> Option<String> {
     let path = err.path()?;
     if let Some(place) = places.iter().find(|place| place.path == *path) {
         return Some(place.shown.clone());

@@ -1,9 +1,6 @@
 //! `GET`, `HEAD` and `PUT /v1/fs/file`.
 
-use std::sync::Arc;
-
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use engine::{
     ByteStream, Content, Entry, Error, ErrorKind, Links, Parents, SandboxPath, Span, WriteMode,
@@ -19,10 +16,10 @@ use super::errors::{Asked, Problems, explain, logged};
 use super::paths::Place;
 use super::precondition;
 use super::wire::{FsPathQuery, FsWriteResponse, RawBytes};
-use crate::app::App;
 use crate::conditions::{Conditions, Verdict, allows_part, validators};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::visit::Visit;
 use crate::{intake, ranges};
 
 /// How long the file is after a write.
@@ -67,7 +64,7 @@ const IN_PLACE: HeaderName = HeaderName::from_static("x-in-place");
     security(("bearer" = []))
 )]
 pub(super) async fn read(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsPathQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -99,7 +96,7 @@ pub(super) async fn read(
     security(("bearer" = []))
 )]
 pub(super) async fn head(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsPathQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -135,7 +132,7 @@ pub(super) async fn head(
     security(("bearer" = []))
 )]
 pub(super) async fn write(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsPathQuery>,
     headers: HeaderMap,
     body: Body,
@@ -170,7 +167,7 @@ pub(super) fn written_response(place: &Place, written: &Written) -> Response {
 }
 
 async fn answer(
-    app: &App,
+    app: &Visit,
     query: &FsPathQuery,
     headers: &HeaderMap,
     part: Option<Span>,

@@ -24,6 +24,11 @@ use crate::app::App;
 
 pub(super) use errors::{problem, problem_components};
 
+/// Whether a route is one of this face.
+pub(super) fn speaks_for(route: &str) -> bool {
+    route.starts_with("/v1/fs/") || route.starts_with("/v1/sessions/")
+}
+
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(entries::entries))

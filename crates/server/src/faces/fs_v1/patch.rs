@@ -1,9 +1,6 @@
 //! `PATCH /v1/fs/file`: a part of a file, or more at its end.
 
-use std::sync::Arc;
-
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use engine::{Links, Parents, Part, WriteMode, WriteOptions};
 use http::HeaderMap;
@@ -14,11 +11,11 @@ use super::errors::{Asked, Problems, explain};
 use super::file::written_response;
 use super::precondition;
 use super::wire::{FsPathQuery, FsWriteResponse, RawBytes};
-use crate::app::App;
 use crate::intake;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::ranges::{self, Placed};
+use crate::visit::Visit;
 
 const APPEND: HeaderName = HeaderName::from_static("x-append");
 
@@ -56,7 +53,7 @@ const APPEND: HeaderName = HeaderName::from_static("x-append");
     security(("bearer" = []))
 )]
 pub(super) async fn patch(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsPathQuery>,
     headers: HeaderMap,
     body: Body,

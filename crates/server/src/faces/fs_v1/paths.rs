@@ -3,8 +3,8 @@
 use engine::{DotDot, Entry, EntryKind, Error, ErrorKind, Links, Result, Sandbox, SandboxPath};
 
 use super::errors::{Asked, explain, session_problem};
-use crate::app::App;
 use crate::problem::Problem;
+use crate::visit::Visit;
 
 /// A place in the sandbox, with the spelling that its client knows it by.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Place {
     is_base: bool,
 }
 
-impl App {
+impl Visit {
     /// The place that a path means. Absolute ones never look at the session.
     pub(super) fn place(&self, raw: &str, session: Option<&str>) -> Result<Place, Problem> {
         let sandbox = self.workspace.sandbox();
@@ -28,7 +28,9 @@ impl App {
         }
         let base = match session {
             None => sandbox.home.clone(),
-            Some(id) => self.sessions.directory(id).map_err(|err| session_problem(&err, id))?,
+            Some(id) => {
+                self.sessions.directory(&sandbox.id, id).map_err(|err| session_problem(&err, id))?
+            }
         };
         let Some(cleaned) = cleaned(raw) else {
             return Err(Problem::invalid_request(&format!("invalid relative path: {raw}"))
@@ -69,7 +71,7 @@ impl Place {
 
     /// Looks whether what is there fits the spelling of the path, if that is in question. It is
     /// refused only by what is there now.
-    pub(super) async fn check(&self, app: &App, links: Links) -> Result<()> {
+    pub(super) async fn check(&self, app: &Visit, links: Links) -> Result<()> {
         if !self.needs_directory || self.look(app, links).await.is_ok() {
             return Ok(());
         }
@@ -77,7 +79,7 @@ impl Place {
         self.look(app, links).await
     }
 
-    async fn look(&self, app: &App, links: Links) -> Result<()> {
+    async fn look(&self, app: &Visit, links: Links) -> Result<()> {
         let entry = app.workspace.stat(&self.path, links).await?;
         self.fitting(entry).map(drop)
     }

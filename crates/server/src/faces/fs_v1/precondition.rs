@@ -5,13 +5,13 @@ use http::HeaderMap;
 
 use super::errors::{Asked, explain};
 use super::paths::Place;
-use crate::app::App;
 use crate::conditions::{Conditions, Expected};
 use crate::problem::Problem;
+use crate::visit::Visit;
 
 /// The expectation that the headers of a change spell.
 pub(super) async fn expected(
-    app: &App,
+    app: &Visit,
     headers: &HeaderMap,
     place: &Place,
     links: Links,
@@ -28,7 +28,7 @@ pub(super) async fn expected(
 // A date cannot be checked together with the change. The version that had the date can. An older
 // one than the store has would be refused with the change, when its body is gone, so that the newest
 // is looked for.
-async fn unmodified_since(app: &App, place: &Place, links: Links, date: i64) -> Result<If> {
+async fn unmodified_since(app: &Visit, place: &Place, links: Links, date: i64) -> Result<If> {
     app.workspace.refresh().await?;
     let entry = match app.workspace.stat(&place.path, links).await {
         Err(err) if err.kind() == ErrorKind::NotFound => return Ok(If::Missing),

@@ -1,17 +1,14 @@
 //! `POST /v1/fs/move` and `POST /v1/fs/copy`.
 
-use std::sync::Arc;
-
-use axum::extract::State;
 use engine::{EntryKind, Error, ErrorKind, Links, Result, Target};
 
 use super::errors::{Asked, Problems, explain};
 use super::paths::Place;
 use super::wire::{FsMoveRequest, FsMoveResponse, FsSessionQuery};
-use crate::app::App;
 use crate::json_body::Json;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::visit::Visit;
 
 /// Move or rename anything; links themselves.
 ///
@@ -28,7 +25,7 @@ use crate::query::Query;
     security(("bearer" = []))
 )]
 pub(super) async fn r#move(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsSessionQuery>,
     Json(request): Json<FsMoveRequest>,
 ) -> Result<axum::Json<FsMoveResponse>, Problem> {
@@ -53,7 +50,7 @@ pub(super) async fn r#move(
     security(("bearer" = []))
 )]
 pub(super) async fn copy(
-    State(app): State<Arc<App>>,
+    app: Visit,
     Query(query): Query<FsSessionQuery>,
     Json(request): Json<FsMoveRequest>,
 ) -> Result<axum::Json<FsMoveResponse>, Problem> {
@@ -72,7 +69,7 @@ struct Trip {
 }
 
 impl Trip {
-    fn plan(app: &App, query: &FsSessionQuery, request: &FsMoveRequest) -> Result<Self, Problem> {
+    fn plan(app: &Visit, query: &FsSessionQuery, request: &FsMoveRequest) -> Result<Self, Problem> {
         let session = query.session_id.as_deref();
         let from = app.place(&request.from, session)?;
         let to = app.place(&request.to, session)?;
@@ -82,7 +79,7 @@ impl Trip {
     }
 
     /// The rules of this face that the engine does not know.
-    async fn check(&self, app: &App) -> Result<()> {
+    async fn check(&self, app: &Visit) -> Result<()> {
         self.from.check(app, Links::Keep).await?;
         if !self.to.allows(EntryKind::File) && self.check_kind(app).await.is_err() {
             // What this server saw last may be old, and a refusal goes by what is there now.
@@ -98,7 +95,7 @@ impl Trip {
     }
 
     /// Refuses what cannot be at the destination, going by its spelling.
-    async fn check_kind(&self, app: &App) -> Result<()> {
+    async fn check_kind(&self, app: &Visit) -> Result<()> {
         let source = app.workspace.stat(&self.from.path, Links::Keep).await?;
         if self.to.allows(source.kind) {
             return Ok(());
@@ -107,7 +104,7 @@ impl Trip {
         Err(Error::new(ErrorKind::NotADirectory, message).on(&self.to.path))
     }
 
-    fn explain(&self, app: &App, err: &Error) -> Problem {
+    fn explain(&self, app: &Visit, err: &Error) -> Problem {
         explain(app, err, Asked::Destination, &[&self.from, &self.to])
     }
 

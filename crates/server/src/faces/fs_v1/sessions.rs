@@ -1,16 +1,14 @@
 //! `POST /v1/sessions/{id}`.
 
-use std::sync::Arc;
-
 use axum::Json;
+use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
 use http::StatusCode;
 
 use super::errors::{Problems, session_problem};
 use super::wire::SessionResponse;
-use crate::app::App;
 use crate::problem::Problem;
+use crate::visit::Visit;
 
 /// Open a session: relative paths that name it begin at the server's working directory.
 ///
@@ -25,12 +23,18 @@ use crate::problem::Problem;
     security(("bearer" = []))
 )]
 pub(super) async fn create(
-    State(app): State<Arc<App>>,
+    app: Visit,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<SessionResponse>, Problem> {
     let Path(id) =
         id.map_err(|err| Problem::unreadable(StatusCode::BAD_REQUEST, err.body_text()))?;
-    let created = app.sessions.create(&id, app.working_directory.clone());
+    let sandbox = app.workspace.sandbox();
+    // Where the server works means something in its own sandbox alone.
+    let directory = match app.is_main() {
+        true => app.working_directory.clone(),
+        false => sandbox.home.clone(),
+    };
+    let created = app.sessions.create(&sandbox.id, &id, directory);
     created.map_err(|err| session_problem(&err, &id))?;
     Ok(Json(SessionResponse { healthy: true }))
 }

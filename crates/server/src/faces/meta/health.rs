@@ -68,7 +68,7 @@ pub(super) async fn alive() -> Json<HealthResponse> {
     )
 )]
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Result<Json<HealthResponse>, Problem> {
-    match app.workspace.stat(&SandboxPath::root(), Links::Follow).await {
+    match app.registry.main().files.stat(&SandboxPath::root(), Links::Follow).await {
         Ok(_) => Ok(ok()),
         Err(err) => {
             let source = err.source().map(ToString::to_string);

@@ -1,0 +1,111 @@
+//! One request: who asks, and the sandbox that it is about.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use axum::RequestPartsExt as _;
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use engine::{Error, ErrorKind, Role, SandboxId, Workspace};
+use http::StatusCode;
+use http::request::Parts;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::faces::{self, Named};
+use crate::problem::{Class, Problem};
+
+/// What a request about a sandbox needs: the server, and the caller's hold on the sandbox.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit {
+    app: Arc<App>,
+    pub(crate) caller: Caller,
+    pub(crate) workspace: Workspace,
+}
+
+impl Visit {
+    /// Whether it is about the sandbox that the server was started with.
+    pub(crate) fn is_main(&self) -> bool {
+        self.workspace.sandbox().id == self.app.registry.main().id
+    }
+}
+
+impl Deref for Visit {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| {
+            // Only a route that no face spoke for comes here.
+            Problem::new(StatusCode::NOT_FOUND, Class::NOT_FOUND, "no sandbox is named")
+        })
+    }
+}
+
+/// Opens the sandbox that a request is about, if it is about one.
+pub(crate) async fn enter(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match visit(&app, &mut parts).await {
+        Ok(visit) => {
+            if let Some(visit) = visit {
+                parts.extensions.insert(visit);
+            }
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Problem> {
+    let Some(caller) = parts.extensions.get::<Caller>().cloned() else { return Ok(None) };
+    let Ok(matched) = parts.extract::<MatchedPath>().await else { return Ok(None) };
+    let named = match faces::named(matched.as_str()) {
+        Named::None => return Ok(None),
+        Named::Own => caller.only_sandbox().cloned().map(Ok),
+        Named::ById => Some(id_of(parts).await),
+    };
+    let outcome = async {
+        let id = match named {
+            Some(id) => id?,
+            None => app.registry.main().id.clone(),
+        };
+        if !caller.may_see(&id) {
+            return Err(unknown(&id));
+        }
+        app.registry.open(&id).await
+    };
+    let sandbox = outcome.await.map_err(|err| faces::problem(&err))?;
+    let workspace = Workspace::new(sandbox, caller.role, None);
+    Ok(Some(Visit { app: Arc::clone(app), caller, workspace }))
+}
+
+/// The id that a path names.
+async fn id_of(parts: &mut Parts) -> engine::Result<SandboxId> {
+    let params = parts.extract::<RawPathParams>().await.ok();
+    let text = params.iter().flatten().find(|(name, _)| *name == "id").map(|(_, value)| value);
+    // What cannot be an id is nobody's.
+    let id = text.and_then(|text| SandboxId::parse(text).ok());
+    id.ok_or_else(|| Error::new(ErrorKind::SandboxNotFound, "there is no such sandbox"))
+}
+
+/// The error of a sandbox that is not there for this caller.
+pub(crate) fn unknown(id: &SandboxId) -> Error {
+    Error::new(ErrorKind::SandboxNotFound, format!("there is no sandbox `{id}`"))
+}
+
+/// Refuses a caller whose role is too small for what concerns no tree.
+pub(crate) fn demand(caller: &Caller, needed: Role, what: &str) -> engine::Result<()> {
+    if caller.role >= needed {
+        return Ok(());
+    }
+    let role = format!("{:?}", caller.role).to_lowercase();
+    Err(Error::new(ErrorKind::Forbidden, format!("the role {role} may not {what}")))
+}
