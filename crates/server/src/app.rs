@@ -35,6 +35,7 @@ pub struct App {
     pub(crate) sessions: Sessions,
     pub(crate) working_directory: SandboxPath,
     pub(crate) archive_limits: ArchiveLimits,
+    pub(crate) strip_workspace_prefix: bool,
     pub(crate) timeouts: Timeouts,
     pub(crate) most_connections: usize,
     pub(crate) metrics: Metrics,
@@ -79,6 +80,7 @@ impl App {
             sessions: Sessions::new(MOST_SESSIONS, SESSION_IDLE),
             working_directory: options.working_directory,
             archive_limits: options.archive_limits,
+            strip_workspace_prefix: options.strip_workspace_prefix,
             timeouts: options.timeouts,
             most_connections: options.most_connections,
             metrics: Metrics::new(),
@@ -99,6 +101,7 @@ impl App {
             .fallback(unknown_route)
             .layer(self.cors.clone())
             .layer(CatchPanicLayer::custom(panicked))
+            .layer(from_fn(faces::in_its_words))
             .layer(from_fn(framing::insist))
             .layer(from_fn_with_state(Arc::clone(self), observe::observe))
             .with_state(Arc::clone(self))

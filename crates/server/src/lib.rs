@@ -6,11 +6,13 @@
 mod accept;
 mod app;
 mod auth;
+mod browsers;
 mod caller;
 mod conditions;
 mod connection;
 mod cors;
 mod dates;
+mod expectation;
 mod faces;
 mod framing;
 mod intake;
@@ -21,11 +23,13 @@ mod observe;
 mod openapi;
 mod options;
 mod pace;
+mod patching;
 mod peers;
 mod places;
 mod problem;
 mod query;
 mod ranges;
+mod reading;
 mod remains;
 mod visit;
 

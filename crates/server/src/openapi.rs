@@ -11,6 +11,7 @@ use utoipa::{Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::faces;
+use crate::faces::Refusal;
 use crate::problem::ProblemDetails;
 
 /// The OpenAPI 3.1 document of every route, as it is committed at `contract/openapi.json`.
@@ -101,10 +102,13 @@ fn add_headers(status: &str, response: &mut RefOr<Response>) {
     ),
     tags(
         (name = "files", description = "Reading and changing the sandbox's files"),
+        (name = "sandboxes", description = "Which sandboxes there are"),
+        (name = "sandbox files", description = "The files of one of them"),
+        (name = "snapshots", description = "A sandbox as it was"),
         (name = "sessions", description = "Working directories for relative paths"),
         (name = "server", description = "The server itself")
     ),
-    components(schemas(ProblemDetails)),
+    components(schemas(ProblemDetails, Refusal)),
     modifiers(&Shared)
 )]
 struct Description;

@@ -20,6 +20,8 @@ pub struct Options {
     pub working_directory: SandboxPath,
     /// How much one downloaded archive may hold, whatever the request says.
     pub archive_limits: ArchiveLimits,
+    /// Whether `workspace/` at the beginning of a path of `/v1/sandboxes` means the root.
+    pub strip_workspace_prefix: bool,
     /// Names besides the loopback ones that an open server answers to. With `None` it answers to
     /// every name, which lets a web page reach it by rebinding a name of its own.
     pub host_names: Option<Vec<String>>,
@@ -35,6 +37,7 @@ impl Options {
             most_connections: 1024,
             working_directory: SandboxPath::root(),
             archive_limits: ArchiveLimits::default(),
+            strip_workspace_prefix: false,
             host_names: None,
         }
     }

@@ -1,8 +1,10 @@
 //! Errors as clients see them: problem details (RFC 9457) with a kind and a hint.
 
 use std::borrow::Cow;
+use std::error::Error as _;
 
 use axum::response::{IntoResponse, Response};
+use engine::{Error, ErrorKind, SandboxPath};
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use schemars::JsonSchema;
@@ -98,16 +100,27 @@ struct Parts {
     status: StatusCode,
     details: ProblemDetails,
     headers: HeaderMap,
+    message: String,
+}
+
+/// What an answer says that is a problem, for faces that say it in other words.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) message: String,
+    pub(crate) kind: Option<String>,
+    pub(crate) hint: Option<String>,
 }
 
 impl Problem {
     /// A problem whose detail stands as it is.
     pub(crate) fn plain(status: StatusCode, class: Class, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        let message = detail.clone();
         let details = ProblemDetails {
             r#type: format!("urn:sandbox-agent:error:{}", class.word),
             title: class.title.to_owned(),
             status: status.as_u16(),
-            detail: detail.into(),
+            detail,
             details: None,
             session_id: None,
             limit: None,
@@ -115,12 +128,14 @@ impl Problem {
             kind: None,
             hint: None,
         };
-        Self(Box::new(Parts { status, details, headers: HeaderMap::new() }))
+        Self(Box::new(Parts { status, details, headers: HeaderMap::new(), message }))
     }
 
     /// A problem whose detail begins with the words of its type.
     pub(crate) fn new(status: StatusCode, class: Class, message: &str) -> Self {
-        Self::plain(status, class, format!("{}: {message}", class.words()))
+        let mut problem = Self::plain(status, class, format!("{}: {message}", class.words()));
+        message.clone_into(&mut problem.0.message);
+        problem
     }
 
     /// A request that cannot be meant.
@@ -168,13 +183,36 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Parts { status, details, mut headers } = *self.0;
+        let Parts { status, details, mut headers, message } = *self.0;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        (status, headers, render(&details)).into_response()
+        let mut response = (status, headers, render(&details)).into_response();
+        let ProblemDetails { kind, hint, .. } = details;
+        response.extensions_mut().insert(Told { message, kind, hint });
+        response
     }
 }
 
 /// Compact JSON. The types of the wire have no maps with odd keys, so that this cannot fail.
 pub(crate) fn render<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// Faults of the server are logged once, here, with the cause that the client is not told.
+pub(crate) fn log_fault(err: &Error) {
+    let kind = err.kind().word();
+    // Clients choose names: `?` spells the line feeds and escapes that would forge a log.
+    let (error, path) = (err.message(), err.path().map(tracing::field::debug));
+    let source = || err.source().map(ToString::to_string);
+    if matches!(err.kind(), ErrorKind::Io | ErrorKind::Unavailable | ErrorKind::InDoubt) {
+        tracing::error!(kind, ?error, path, source = ?source(), "operation failed");
+    } else {
+        tracing::debug!(kind, ?error, path, source = ?source(), "operation refused");
+    }
+}
+
+/// A failure in the middle of an answer, which has no other way to be told.
+pub(crate) fn logged(err: Error, path: &SandboxPath) -> Error {
+    let err = err.on(path);
+    log_fault(&err);
+    err
 }

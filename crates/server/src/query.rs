@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use http::StatusCode;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use crate::problem::Problem;
 
@@ -62,6 +63,33 @@ impl Params<'_> {
             Some(_) => Err(unreadable("provided string was not `true` or `false`")
                 .hint(format!("send `{name}=true` or `{name}=false`"))),
         }
+    }
+
+    /// A parameter that is `1` or `0`, or `true` or `false`.
+    pub(crate) fn switch(&self, name: &str) -> Result<Option<bool>, Problem> {
+        match self.optional(name)?.as_deref() {
+            None => Ok(None),
+            Some("1" | "true") => Ok(Some(true)),
+            Some("0" | "false") => Ok(Some(false)),
+            Some(_) => Err(unreadable(&format!("`{name}` is neither 1 nor 0"))
+                .hint(format!("send `{name}=1`, or leave it out"))),
+        }
+    }
+
+    /// A parameter that is one of a few words.
+    pub(crate) fn word<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Problem> {
+        let Some(text) = self.optional(name)? else { return Ok(None) };
+        let word = T::deserialize(text.into_deserializer());
+        word.map(Some).map_err(|err: serde::de::value::Error| {
+            unreadable(&format!("`{name}`: {err}")).hint("GET /docs lists the words")
+        })
+    }
+
+    /// All values of a parameter that may be given several times.
+    pub(crate) fn all(&self, name: &str) -> Result<Vec<String>, Problem> {
+        let pairs = self.0.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let values = pairs.filter(|(spelled, _)| is_name(spelled, name));
+        values.map(|(_, value)| decode(value)).collect()
     }
 
     /// A parameter that is a whole number.

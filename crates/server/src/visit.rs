@@ -88,7 +88,7 @@ async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Probl
 }
 
 /// The id that a path names.
-async fn id_of(parts: &mut Parts) -> engine::Result<SandboxId> {
+pub(crate) async fn id_of(parts: &mut Parts) -> engine::Result<SandboxId> {
     let params = parts.extract::<RawPathParams>().await.ok();
     let text = params.iter().flatten().find(|(name, _)| *name == "id").map(|(_, value)| value);
     // What cannot be an id is nobody's.

@@ -56,7 +56,7 @@ impl Registry {
                 }
                 looks += 1;
                 let known = self.known(&id, row, moment);
-                page.sandboxes.extend(known.filter(|known| has_labels(known, labels)));
+                page.sandboxes.extend(known.filter(|known| known.has_labels(labels)));
             }
             after = Some(last);
         }
@@ -179,9 +179,12 @@ fn place(id: &SandboxId) -> String {
     format!("{id}/")
 }
 
-fn has_labels(known: &Registered, labels: &BTreeMap<String, Option<String>>) -> bool {
-    labels.iter().all(|(key, wished)| {
-        let value = known.labels.get(key);
-        value.is_some() && (wished.is_none() || value == wished.as_ref())
-    })
+impl Registered {
+    /// Whether it has all these labels. One without a value is had with any.
+    pub fn has_labels(&self, labels: &BTreeMap<String, Option<String>>) -> bool {
+        labels.iter().all(|(key, wished)| {
+            let value = self.labels.get(key);
+            value.is_some() && (wished.is_none() || value == wished.as_ref())
+        })
+    }
 }

@@ -2,20 +2,39 @@
 
 mod fs_v1;
 mod meta;
+mod sandboxes_v1;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request};
+use axum::middleware::Next;
 use engine::Error;
 use utoipa::openapi::{RefOr, Response};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::problem::Problem;
+pub(crate) use sandboxes_v1::Refusal;
 
 /// Answers that many routes share, by the names that the description gives them.
 pub(crate) fn shared_responses() -> BTreeMap<String, RefOr<Response>> {
-    fs_v1::problem_components()
+    let mut shared = fs_v1::problem_components();
+    shared.extend(sandboxes_v1::refusal_components());
+    shared
+}
+
+/// An answer in the words of the face that it is of.
+pub(crate) async fn in_its_words(request: Request, next: Next) -> http::Response<Body> {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    match route {
+        Some(route) if sandboxes_v1::speaks_for(route.as_str()) => {
+            sandboxes_v1::in_our_words(response)
+        }
+        Some(_) | None => response,
+    }
 }
 
 /// The problem that a failure is before any face saw the request.
@@ -36,12 +55,18 @@ pub(crate) enum Named {
 
 /// Which sandbox the requests of a route are about. Each face speaks for its own routes.
 pub(crate) fn named(route: &str) -> Named {
-    if fs_v1::speaks_for(route) { Named::Own } else { Named::None }
+    if fs_v1::speaks_for(route) {
+        Named::Own
+    } else if sandboxes_v1::is_inside(route) {
+        Named::ById
+    } else {
+        Named::None
+    }
 }
 
 /// Routes that ask who is there.
 pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().merge(fs_v1::routes()).merge(meta::guarded())
+    OpenApiRouter::new().merge(fs_v1::routes()).merge(sandboxes_v1::routes()).merge(meta::guarded())
 }
 
 /// Routes that answer everyone.

@@ -7,14 +7,14 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
-use super::browsers::{ASK_AGAIN, INERT};
 use super::errors::{Asked, Problems, explain};
-use super::file::outgoing;
 use super::paths::Place;
 use super::wire::{FsDownloadBatchQuery, FsUploadBatchQuery, FsUploadBatchResponse, RawBytes};
+use crate::browsers::{ASK_AGAIN, INERT};
 use crate::intake;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::reading::outgoing;
 use crate::visit::Visit;
 
 const TAR: &str = "application/x-tar";

@@ -6,10 +6,10 @@ use http::HeaderValue;
 use http::header::{CONTENT_TYPE, HeaderName};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::browsers::ASK_AGAIN;
 use super::errors::{Asked, Problems, explain};
 use super::listing;
 use super::wire::{FsEntriesQuery, FsEntry};
+use crate::browsers::ASK_AGAIN;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::visit::Visit;

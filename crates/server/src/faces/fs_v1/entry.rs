@@ -5,11 +5,11 @@ use axum::response::{IntoResponse as _, Response};
 use engine::{Depth, Links, Parents};
 use http::HeaderMap;
 
-use super::browsers::ASK_AGAIN;
 use super::errors::{Asked, Problems, explain};
-use super::precondition;
 use super::wire::{FsActionResponse, FsDeleteQuery, FsPathQuery, FsStat};
+use crate::browsers::ASK_AGAIN;
 use crate::conditions::validators;
+use crate::expectation;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::visit::Visit;
@@ -36,7 +36,8 @@ pub(super) async fn delete(
 ) -> Result<Json<FsActionResponse>, Problem> {
     let place = app.place(&query.path, query.session_id.as_deref())?;
     let failed = |err| explain(&app, &err, Asked::Any, &[&place]);
-    let expected = precondition::expected(&app, &headers, &place, Links::Keep).await?;
+    let expected =
+        expectation::expected(&app.workspace, &headers, &place.path, Links::Keep, failed).await?;
     let depth = if query.recursive == Some(true) { Depth::All } else { Depth::One };
     place.check(&app, Links::Keep).await.map_err(failed)?;
     app.workspace.remove(&place.path, depth, expected).await.map_err(failed)?;

@@ -1,16 +1,15 @@
 //! What each kind of failure is called here. `contract/errors.md` is this table.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
 
-use engine::{Error, ErrorKind, SandboxPath};
+use engine::{Error, ErrorKind};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema as _};
 
 use super::paths::Place;
-use crate::problem::{Class, Problem, ProblemDetails};
+use crate::problem::{Class, Problem, ProblemDetails, log_fault};
 use crate::visit::Visit;
 
 /// What a request wanted, where that decides what a failure is called.
@@ -192,26 +191,6 @@ fn spoken_path(app: &Visit, err: &Error, places: &[&Place]) -> Option<String> {
     }
 }
 
-/// Faults of the server are logged once, here, with the cause that the client is not told.
-fn log_fault(err: &Error) {
-    let kind = err.kind().word();
-    // Clients choose names: `?` spells the line feeds and escapes that would forge a log.
-    let (error, path) = (err.message(), err.path().map(tracing::field::debug));
-    let source = || err.source().map(ToString::to_string);
-    if matches!(err.kind(), ErrorKind::Io | ErrorKind::Unavailable | ErrorKind::InDoubt) {
-        tracing::error!(kind, ?error, path, source = ?source(), "operation failed");
-    } else {
-        tracing::debug!(kind, ?error, path, source = ?source(), "operation refused");
-    }
-}
-
-/// A failure in the middle of an answer, which has no other way to be told.
-pub(super) fn logged(err: Error, path: &SandboxPath) -> Error {
-    let err = err.on(path);
-    log_fault(&err);
-    err
-}
-
 /// The problems of every route, for the description of the interface.
 pub(super) struct Problems;
 
@@ -269,7 +248,7 @@ mod tests {
     const HEAD: &str = "\
 # What each kind of failure means on the wire
 
-Every failed request is answered with problem details (RFC 9457, `application/problem+json`): \
+Where nothing else is said, a failed request is answered with problem details (RFC 9457, `application/problem+json`): \
 `type`, `title`, `status`, `detail`, then `details.message` or `sessionId`, then `kind` and \
 `hint`. The type is `urn:sandbox-agent:error:` and the word below. Programs match on `kind`.
 
@@ -296,7 +275,7 @@ A test of the server asserts this table.
             writeln!(text, "| `{word}` | {code} | `{suffix}` | {title} | {} |", hint(kind))
                 .unwrap();
         }
-        text
+        text + &crate::faces::sandboxes_v1::table()
     }
 
     #[test]

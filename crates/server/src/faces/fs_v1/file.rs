@@ -2,25 +2,21 @@
 
 use axum::body::Body;
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
-use engine::{
-    ByteStream, Content, Entry, Error, ErrorKind, Links, Parents, SandboxPath, Span, WriteMode,
-    WriteOptions, Written,
-};
-use futures::TryStreamExt as _;
-use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use engine::{Error, Links, Parents, Span, WriteMode, WriteOptions, Written};
+use http::header::{CONTENT_RANGE, HeaderName};
+use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 
-use super::browsers::{ASK_AGAIN, INERT};
-use super::errors::{Asked, Problems, explain, logged};
+use super::errors::{Asked, Problems, explain};
 use super::paths::Place;
-use super::precondition;
 use super::wire::{FsPathQuery, FsWriteResponse, RawBytes};
-use crate::conditions::{Conditions, Verdict, allows_part, validators};
+use crate::browsers::INERT;
+use crate::conditions::validators;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::reading::Asking;
 use crate::visit::Visit;
-use crate::{intake, ranges};
+use crate::{expectation, intake, ranges};
 
 /// How long the file is after a write.
 const SIZE: HeaderName = HeaderName::from_static("x-size");
@@ -148,7 +144,14 @@ pub(super) async fn write(
     let options = WriteOptions {
         mode: WriteMode::Replace,
         parents: Parents::Create,
-        expected: precondition::expected(&app, &headers, &place, Links::Follow).await?,
+        expected: expectation::expected(
+            &app.workspace,
+            &headers,
+            &place.path,
+            Links::Follow,
+            failed,
+        )
+        .await?,
         length: body.size_hint().exact(),
     };
     let body = intake::stream(body, app.timeouts.progress);
@@ -175,72 +178,7 @@ async fn answer(
     let place = app.place(&query.path, query.session_id.as_deref())?;
     let failed = |err: Error| explain(app, &err, Asked::Bytes, &[&place]);
     place.must_be_file().map_err(failed)?;
-    let conditions = Conditions::read(headers)?;
-    let judged = |entry: &Entry| match conditions.judge(entry) {
-        Verdict::Proceed => Ok(None),
-        Verdict::NotModified => Ok(Some(not_modified(entry))),
-        Verdict::Failed => Err(failed(precondition::failed().on(&place.path))),
-    };
-    if let Some(span) = part {
-        match app.workspace.read(&place.path, span).await {
-            Err(err) if err.kind() == ErrorKind::RangeNotSatisfiable => {
-                let entry = app.workspace.stat(&place.path, Links::Follow).await.map_err(failed)?;
-                if let Some(response) = judged(&entry)? {
-                    return Ok(response);
-                }
-                if allows_part(headers, &entry) {
-                    return Err(with_size(failed(err), entry.size));
-                }
-            }
-            content => {
-                let content = content.map_err(failed)?;
-                if let Some(response) = judged(&content.entry)? {
-                    return Ok(response);
-                }
-                if allows_part(headers, &content.entry) {
-                    return Ok(partial(content));
-                }
-            }
-        }
-    }
-    let content = app.workspace.read(&place.path, Span::Whole).await.map_err(failed)?;
-    Ok(judged(&content.entry)?.unwrap_or_else(|| whole(content)))
-}
-
-fn not_modified(entry: &Entry) -> Response {
-    (StatusCode::NOT_MODIFIED, ASK_AGAIN, validators(entry)).into_response()
-}
-
-fn with_size(problem: Problem, size: u64) -> Problem {
-    match ranges::unsatisfied(size) {
-        Some(value) => problem.header(CONTENT_RANGE, value),
-        None => problem,
-    }
-}
-
-fn whole(content: Content) -> Response {
-    content_headers(content).into_response()
-}
-
-fn partial(content: Content) -> Response {
-    let range = ranges::content_range(&content.range, content.entry.size);
-    let range = range.map(|range| (CONTENT_RANGE, range));
-    (StatusCode::PARTIAL_CONTENT, AppendHeaders(range), content_headers(content)).into_response()
-}
-
-fn content_headers(content: Content) -> Response {
-    let length = content.range.end.saturating_sub(content.range.start);
-    let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
-        (CONTENT_LENGTH, HeaderValue::from(length)),
-        (ACCEPT_RANGES, HeaderValue::from_static("bytes")),
-    ];
-    let validators = validators(&content.entry);
-    let body = outgoing(content.body, content.entry.path);
-    (headers, INERT, ASK_AGAIN, validators, body).into_response()
-}
-
-/// A body whose failure breaks the answer off and is logged.
-pub(super) fn outgoing(body: ByteStream, path: SandboxPath) -> Body {
-    Body::from_stream(body.map_err(move |err| logged(err, &path)))
+    let asked = Asking { workspace: &app.workspace, file: &place.path, headers, part };
+    let answer = asked.answer(failed).await?;
+    Ok((INERT, answer).into_response())
 }

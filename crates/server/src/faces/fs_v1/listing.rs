@@ -7,10 +7,9 @@ use bytes::Bytes;
 use engine::{EntryStream, Page, Result, SandboxPath, Workspace};
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 
-use super::errors::logged;
 use super::paths::Place;
 use super::wire::FsEntry;
-use crate::problem::render;
+use crate::problem::{logged, render};
 
 /// About how many bytes of JSON go out at once.
 const CHUNK: usize = 16 * 1024;

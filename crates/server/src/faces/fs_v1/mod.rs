@@ -1,7 +1,6 @@
 //! `/v1/fs` and `/v1/sessions`: the files of the sandbox, as the `sandbox-agent` client knows them.
 
 mod batch;
-mod browsers;
 mod entries;
 mod entry;
 mod errors;
@@ -9,7 +8,6 @@ mod file;
 mod listing;
 mod patch;
 mod paths;
-mod precondition;
 mod queries;
 mod relocate;
 mod sessions;

@@ -5,11 +5,11 @@ use http::header::{
 };
 
 /// An answer may be kept, but is to be asked about before it is used again.
-pub(super) const ASK_AGAIN: [(HeaderName, &str); 1] = [(CACHE_CONTROL, "no-cache")];
+pub(crate) const ASK_AGAIN: [(HeaderName, &str); 1] = [(CACHE_CONTROL, "no-cache")];
 
 /// Bytes that anybody may have written: a browser neither guesses what they are, nor shows them,
 /// nor runs them as a page of this server. There is no file name, which would have to be escaped.
-pub(super) const INERT: [(HeaderName, &str); 3] = [
+pub(crate) const INERT: [(HeaderName, &str); 3] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (CONTENT_SECURITY_POLICY, "sandbox"),
     (CONTENT_DISPOSITION, "attachment"),
