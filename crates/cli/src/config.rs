@@ -6,6 +6,7 @@ mod ceiling;
 mod confine;
 mod file;
 mod listen;
+mod many;
 mod pause;
 mod reach;
 mod served;
@@ -27,6 +28,7 @@ pub(crate) use ceiling::{Ceiling, LimitWish};
 pub(crate) use confine::{Confine, Durability, MAIN};
 pub(crate) use file::FoundFile;
 pub(crate) use listen::{Listen, LogFormat};
+pub(crate) use many::Many;
 pub(crate) use pause::Pause;
 pub(crate) use reach::Reach;
 pub(crate) use sharing::Sharing;
@@ -43,6 +45,8 @@ pub(crate) struct ServeFlags {
     confine: Confine,
     #[command(flatten)]
     sharing: Sharing,
+    #[command(flatten)]
+    many: Many,
     #[command(flatten)]
     listen: Listen,
 
@@ -76,6 +80,8 @@ pub(crate) struct ServeSettings {
     pub(crate) confine: Confine,
     /// How a store is used.
     pub(crate) sharing: Sharing,
+    /// How other sandboxes are kept.
+    pub(crate) many: Many,
     /// Who may call.
     pub(crate) access: Access,
     /// The keys of the configuration file.
@@ -109,6 +115,7 @@ impl ServeSettings {
             listen: flags.listen.over(file.listen).over(Listen::usual()),
             confine,
             sharing,
+            many: flags.many.over(file.many).over(Many::usual()),
             access,
             in_file: file.keys,
             file: file.source,
@@ -119,6 +126,7 @@ impl ServeSettings {
     pub(crate) fn describe(&self, matches: &ArgMatches) -> Result<String> {
         let mut table = toml::Table::try_from(&self.confine)?;
         table.extend(toml::Table::try_from(&self.sharing)?);
+        table.extend(toml::Table::try_from(&self.many)?);
         table.extend(toml::Table::try_from(&self.listen)?);
         let sources = Sources { matches, in_file: &self.in_file };
         let mut text = String::new();

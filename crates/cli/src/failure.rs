@@ -133,7 +133,7 @@ fn exit_code(err: &anyhow::Error) -> u8 {
 fn code_of(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::InvalidPath | ErrorKind::InvalidArgument => 2,
-        ErrorKind::NotFound | ErrorKind::SessionNotFound => 3,
+        ErrorKind::NotFound | ErrorKind::SandboxNotFound | ErrorKind::SessionNotFound => 3,
         ErrorKind::OutsideSandbox
         | ErrorKind::PermissionDenied
         | ErrorKind::Forbidden

@@ -5,6 +5,7 @@ mod log;
 mod machine;
 mod network;
 mod place;
+mod records;
 mod stop;
 mod stored;
 mod wall;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use engine::{ArchiveLimits, FileSystem, Sandbox, SandboxId, SandboxPath};
+use engine::{ArchiveLimits, FileSystem, Registry, Sandbox, SandboxId, SandboxPath};
 use tokio::runtime::Runtime;
 
 use crate::config::{Access, Confine, Listen, ServeSettings};
@@ -41,7 +42,8 @@ struct Launch {
     listen: Listen,
     access: Access,
     listener: TcpListener,
-    sandbox: Sandbox,
+    registry: Registry,
+    strip_workspace_prefix: bool,
     working_directory: SandboxPath,
     archive_limits: ArchiveLimits,
     most_connections: usize,
@@ -53,7 +55,9 @@ impl Launch {
     async fn run(self, log: &Log) -> Result<()> {
         let stop = stop::on_signal(log.last_words())?;
         let options = self.options()?;
-        let app = server::App::new(self.sandbox, options).context("the server cannot be set up")?;
+        let app = server::App::over(self.registry.clone(), options)
+            .context("the server cannot be set up")?;
+        self.registry.tend();
         self.listener.set_nonblocking(true).context("the port cannot be used")?;
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the port cannot be used")?;
@@ -82,6 +86,7 @@ impl Launch {
             most_connections: self.most_connections,
             working_directory: self.working_directory.clone(),
             archive_limits: self.archive_limits,
+            strip_workspace_prefix: self.strip_workspace_prefix,
             // Without a token, a web page could call through a name that it points at this machine.
             host_names: (self.access == Access::Open && address.ip().is_loopback())
                 .then(|| vec![listen.host().to_owned()]),

@@ -27,11 +27,12 @@ pub(crate) struct Confine {
     #[arg(long, env = "SANDKEEP_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<StoreUrl>,
 
-    /// Which sandbox of the store; it is made when missing [default: main]
+    /// What the sandbox is called; in a store it is made when missing [default: main]
     #[arg(long, env = "SANDKEEP_SANDBOX", value_name = "NAME")]
     pub(crate) sandbox: Option<String>,
 
-    /// Store that keeps the snapshots of DIR, outside of it; --sandbox says under which name
+    /// Store beside DIR that keeps its snapshots and all other sandboxes and keys
+    /// [default: file: in $XDG_STATE_HOME/sandkeep/data, one for each DIR]
     #[arg(long, env = "SANDKEEP_SNAPSHOTS", hide_env_values = true, value_name = "URL")]
     pub(crate) snapshots: Option<StoreUrl>,
 
@@ -145,7 +146,7 @@ impl Confine {
         }
     }
 
-    /// The sandbox to serve, or the name under which a directory's snapshots are kept.
+    /// What the served sandbox is called.
     pub(crate) fn sandbox(&self) -> &str {
         self.sandbox.as_deref().unwrap_or(MAIN)
     }
@@ -162,9 +163,8 @@ impl Confine {
         } else {
             Self { dir: Some(DIR.into()), cross_mounts: Some(false), ..Self::default() }
         };
-        let is_stored = self.store.is_some() || self.snapshots.is_some();
         self.over(tree).over(Self {
-            sandbox: is_stored.then(|| MAIN.into()),
+            sandbox: Some(MAIN.into()),
             durability: Some(Durability::Full),
             max_connections: Some(MOST_CONNECTIONS),
             no_landlock: Some(false),

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args as _;
 use serde::de::DeserializeOwned;
 
-use super::{Confine, Listen, Sharing, surroundings};
+use super::{Confine, Listen, Many, Sharing, surroundings};
 
 /// What a configuration file says.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct ConfigFile {
     pub(crate) confine: Confine,
     /// How a store is used.
     pub(crate) sharing: Sharing,
+    /// How other sandboxes are kept.
+    pub(crate) many: Many,
     /// The keys that it holds.
     pub(crate) keys: Vec<String>,
     /// Where it was read, if there is one.
@@ -62,19 +64,22 @@ impl ConfigFile {
         let listen: Listen = parse(text).with_context(place)?;
         let confine: Confine = parse(text).with_context(place)?;
         let sharing: Sharing = parse(text).with_context(place)?;
+        let many: Many = parse(text).with_context(place)?;
         // Paths in a file mean the same whichever directory the server is started in.
         let base = path.parent().unwrap_or(Path::new(""));
         let source = Some(FoundFile { path: path.into(), named });
         let keys = table.keys().cloned().collect();
         let (confine, sharing) = (confine.relative_to(base), sharing.relative_to(base));
-        Ok(Self { listen, confine, sharing, keys, source })
+        let many = many.relative_to(base);
+        Ok(Self { listen, confine, sharing, many, keys, source })
     }
 }
 
 /// Every key that a file may hold: the long name of the flag.
 pub(crate) fn keys() -> Vec<String> {
     let flags = clap::Command::new("serve");
-    let flags = Listen::augment_args(Sharing::augment_args(Confine::augment_args(flags)));
+    let flags = Many::augment_args(Sharing::augment_args(Confine::augment_args(flags)));
+    let flags = Listen::augment_args(flags);
     flags.get_arguments().map(|flag| flag.get_id().as_str().replace('_', "-")).collect()
 }
 

@@ -21,7 +21,7 @@ impl Confine {
             self.settle_store(store, sources)
         } else {
             self.store = None;
-            self.settle_directory(dir, sources)
+            Ok(self)
         }
     }
 
@@ -44,16 +44,6 @@ impl Confine {
         if staged || (self.cross_mounts.take() == Some(true) && idle("cross-mounts")) {
             let flag = if staged { "--staging" } else { "--cross-mounts" };
             return Err(contradiction(&format!("{flag} is about a directory, not about --store")));
-        }
-        Ok(self)
-    }
-
-    fn settle_directory(mut self, decided: Source, sources: Sources<'_>) -> Result<Self, Error> {
-        if self.snapshots.is_none()
-            && self.sandbox.take().is_some()
-            && sources.of("sandbox") <= decided
-        {
-            return Err(contradiction("--sandbox names a sandbox of --store or --snapshots"));
         }
         Ok(self)
     }

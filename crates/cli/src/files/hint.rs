@@ -47,6 +47,9 @@ pub(super) fn next(
         ErrorKind::Forbidden => {
             Some("give the server's token with --token or SANDKEEP_TOKEN".into())
         }
+        ErrorKind::SandboxNotFound => {
+            Some("see which there are: sandkeep sandbox list --endpoint URL".into())
+        }
         ErrorKind::SessionNotFound => Some("leave out --session-id, or open the session".into()),
         // An answer names a path; where there is none, there was no answer.
         ErrorKind::Unavailable if err.path().is_none() => Some(unreachable(connection)),

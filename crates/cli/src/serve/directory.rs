@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
-use engine::{HostFs, HostOptions, Limits, Mounts, SandboxId};
+use engine::{HostFs, HostOptions, Limits, MainKind, Mounts, SandboxKind};
 
-use crate::command_line::Place;
-use crate::config::{Confine, Durability, FoundFile, Reach, ServeSettings, StoreUrl};
+use crate::config::{Confine, Durability, FoundFile, ServeSettings};
 use crate::failure::OrHint as _;
-use crate::{local, stores};
+use crate::local;
 
 use super::log::Log;
+use super::records::{self, Records};
 use super::wall::Gate;
 use super::welcome::{Scope, Welcome};
-use super::{COLLECTING, Launch, archive_limits, harden, network, place, runtime, sandbox, wall};
+use super::{Launch, archive_limits, harden, network, place, runtime, sandbox, wall};
 
 /// Serves one directory until a signal comes.
 pub(super) fn serve(settings: ServeSettings) -> Result<()> {
-    let ServeSettings { listen, confine, access, file, .. } = settings;
+    let ServeSettings { listen, confine, many, access, file, .. } = settings;
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
     let made = local::make_dir(confine.dir())?;
@@ -27,12 +27,14 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
         (place::prefix(&root, confine.root_prefix.as_deref())?, place::home(&root));
     let working_directory = place::working_directory(&root);
     let staging = place::staging(&root, confine.staging.as_deref())?;
-    let snapshots = Keeping::of(&confine, &root)?;
+    let records = Records::of(&confine, &root)?;
+    let host_roots = records::host_roots(&many)?;
     let listener = network::listen_on(&addresses)?;
     let threads = harden();
     // From here on there are threads, and all of them stand behind the wall.
-    let reach = snapshots.as_ref().map(|keeping| keeping.reach.clone()).unwrap_or_default();
-    let own = [&root].into_iter().chain(&staging).chain(&reach.own).cloned().collect();
+    let reach = records.reach.clone();
+    let own = [&root].into_iter().chain(&staging).chain(&reach.own).chain(&host_roots);
+    let own = own.cloned().collect();
     // Open files are found again through `/proc/self/fd`.
     let seen = ["/proc".into()].into_iter().chain(reach.seen).collect();
     wall::stand(&confine, &Gate { own, seen, connects: reach.connects });
@@ -40,10 +42,11 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let files = open(&root, &confine, staging)?;
     files.tend().context("the directory cannot be tended")?;
     let runtime = runtime(threads)?;
-    let files = match snapshots {
-        Some(keeping) => runtime.block_on(keeping.of_tree(files))?,
-        None => files,
-    };
+    let (files, store) = runtime.block_on(records.open(files))?;
+    let kind = SandboxKind::Host { root: root.display().to_string(), made: false };
+    let kind = MainKind::Apart(kind, confine.limits().over(Limits::default()));
+    let main = (sandbox(confine.sandbox(), files, prefix, home)?, kind);
+    let registry = records::registry(store, main, host_roots, &confine)?;
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, Scope::Directory { root, made })?,
         access,
@@ -51,42 +54,11 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
         working_directory,
         archive_limits: archive_limits(&confine),
         most_connections: confine.most_connections(),
-        sandbox: sandbox("default", files, prefix, home)?,
+        registry,
+        strip_workspace_prefix: many.strip_workspace_prefix == Some(true),
         listen,
     };
     runtime.block_on(launch.run(&log))
-}
-
-/// Where the snapshots of the directory are kept.
-struct Keeping {
-    store: StoreUrl,
-    reach: Reach,
-    name: SandboxId,
-    /// The flags of other commands that mean it.
-    words: String,
-}
-
-impl Keeping {
-    fn of(confine: &Confine, root: &Path) -> Result<Option<Self>> {
-        let Some(url) = &confine.snapshots else { return Ok(None) };
-        stores::refuse_overlap(url, root)?;
-        let (store, reach) = stores::settle(url)?;
-        let name = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
-        let place = Place::Directory {
-            dir: confine.dir().into(),
-            snapshots: Some(url.clone()),
-            name: name.to_string(),
-        };
-        Ok(Some(Self { store, reach, name, words: place.words() }))
-    }
-
-    async fn of_tree(self, files: HostFs) -> Result<HostFs> {
-        let store = stores::open_or_make(&self.store).await?;
-        store.tend(COLLECTING);
-        let files = files.with_snapshots(store, self.name);
-        stores::check_snapshots(&files, &self.words).await?;
-        Ok(files)
-    }
 }
 
 fn open(root: &Path, confine: &Confine, staging: Option<PathBuf>) -> Result<HostFs> {

@@ -3,14 +3,17 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use engine::{ArchiveLimits, Durability, HostFs, HostOptions, Limits, Mounts, SandboxPath};
+use engine::{
+    ArchiveLimits, Durability, HostFs, HostOptions, Limits, MainKind, Mounts, SandboxKind,
+    SandboxPath, Store,
+};
 
-use crate::config::{Access, Confine, ServerSettings};
+use crate::config::{Access, Confine, MAIN, ServerSettings};
 use crate::staging;
 
 use super::log::Log;
 use super::welcome::{Scope, Welcome};
-use super::{Launch, harden, network, place, runtime, sandbox};
+use super::{Launch, harden, network, place, records, runtime, sandbox};
 
 /// Serves the whole machine until a signal comes.
 pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
@@ -39,6 +42,10 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
     let files =
         HostFs::open(root, options).context("the files of this machine cannot be served")?;
     files.tend().context("the files of this machine cannot be tended")?;
+    let sandbox = sandbox(MAIN, files, SandboxPath::root(), place::home(root))?;
+    let kind = SandboxKind::Host { root: "/".into(), made: false };
+    let main = (sandbox, MainKind::Apart(kind, Limits::default()));
+    let registry = records::registry(Store::in_memory(), main, Vec::new(), &Confine::default())?;
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, Scope::Machine)?,
         access,
@@ -46,7 +53,8 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
         working_directory: place::working_directory(root),
         archive_limits: ArchiveLimits::default(),
         most_connections: Confine::default().most_connections(),
-        sandbox: sandbox("default", files, SandboxPath::root(), place::home(root))?,
+        registry,
+        strip_workspace_prefix: false,
         listen,
     };
     runtime(threads)?.block_on(launch.run(&log))

@@ -2,7 +2,8 @@
 
 use anyhow::{Context as _, Result};
 use engine::{
-    ErrorKind, FileSystem as _, Limits, SandboxId, SandboxPath, Store, StoreOptions, VirtualFs,
+    ErrorKind, FileSystem as _, Limits, MainKind, SandboxId, SandboxPath, Store, StoreOptions,
+    VirtualFs,
 };
 
 use crate::config::{Confine, LimitWish, Reach, ServeSettings, StoreUrl};
@@ -11,17 +12,20 @@ use crate::{local, stores};
 use super::log::Log;
 use super::wall::Gate;
 use super::welcome::{Scope, Welcome};
-use super::{COLLECTING, Launch, archive_limits, harden, network, place, runtime, sandbox, wall};
+use super::{
+    COLLECTING, Launch, archive_limits, harden, network, place, records, runtime, sandbox, wall,
+};
 
 /// Serves a sandbox of a store until a signal comes.
 pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
-    let ServeSettings { listen, confine, sharing, access, .. } = settings;
+    let ServeSettings { listen, confine, sharing, many, access, .. } = settings;
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
     sharing.advertise.iter().try_for_each(|address| address.check(&addresses, &access))?;
     let id = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
     let prefix = place::given_prefix(confine.root_prefix.as_deref().unwrap_or("/"))?;
     let (url, reach) = stores::settle(url)?;
+    let host_roots = records::host_roots(&many)?;
     let listener = network::listen_on(&addresses)?;
     let options = sharing.options(network::port(&listener)?);
     options.disk_cache.iter().try_for_each(|cache| local::make_lasting_dir(&cache.dir))?;
@@ -30,11 +34,16 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
     let cache = options.disk_cache.iter().map(|cache| cache.dir.clone());
     let Reach { own, seen, connects } =
         if options.address.is_some() { reach.calling_others() } else { reach };
-    let own = own.into_iter().chain(cache).collect();
+    // Open files of directories are found again through `/proc/self/fd`.
+    let proc = (!host_roots.is_empty()).then(|| "/proc".into());
+    let seen = seen.into_iter().chain(proc).collect();
+    let own = own.into_iter().chain(cache).chain(host_roots.iter().cloned()).collect();
     wall::stand(&confine, &Gate { own, seen, connects });
     log.flow()?;
     let runtime = runtime(threads)?;
-    let (files, made) = runtime.block_on(open(&url, options, &id, &confine))?;
+    let (store, files, made) = runtime.block_on(open(&url, options, &id, &confine))?;
+    let main = sandbox(id.as_str(), files, prefix, SandboxPath::root())?;
+    let registry = records::registry(store, (main, MainKind::Stored), host_roots, &confine)?;
     let scope = Scope::Sandbox { store: url, name: id.to_string(), made };
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, scope)?,
@@ -43,23 +52,25 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
         working_directory: SandboxPath::root(),
         archive_limits: archive_limits(&confine),
         most_connections: confine.most_connections(),
-        sandbox: sandbox(id.as_str(), files, prefix, SandboxPath::root())?,
+        registry,
+        strip_workspace_prefix: many.strip_workspace_prefix == Some(true),
         listen,
     };
     runtime.block_on(launch.run(&log))
 }
 
-/// The sandbox, and whether it is new.
+/// The store, the sandbox, and whether it is new.
 async fn open(
     url: &StoreUrl,
     options: StoreOptions,
     id: &SandboxId,
     confine: &Confine,
-) -> Result<(VirtualFs, bool)> {
+) -> Result<(Store, VirtualFs, bool)> {
     let store = stores::open_with(url, options).await?;
     store.tend(COLLECTING);
     let found = sandbox_of(&store, id, confine).await;
-    found.with_context(|| format!("the sandbox {id} cannot be served"))
+    let (files, made) = found.with_context(|| format!("the sandbox {id} cannot be served"))?;
+    Ok((store, files, made))
 }
 
 async fn sandbox_of(

@@ -50,10 +50,9 @@ pub(super) fn explain_look(err: &Error) -> Problem {
 fn explain_asked(err: &Error, asked: Asked) -> Problem {
     log_fault(err);
     let kind = err.kind();
-    let message = match (kind, err.path()) {
-        (ErrorKind::SandboxNotFound, _) => "sandbox: not found".to_owned(),
-        (_, Some(path)) => format!("{}: {}", err.message(), shown(path)),
-        (_, None) => err.message().to_owned(),
+    let message = match err.path() {
+        Some(path) => format!("{}: {}", err.message(), shown(path)),
+        None => err.message().to_owned(),
     };
     let problem = Problem::plain(status(kind, asked), Class::INVALID_REQUEST, message);
     let problem = problem.kind(kind.word()).hint(hint(kind));
@@ -156,11 +155,13 @@ pub(super) fn in_our_words(response: Response) -> Response {
         return response;
     };
     let (mut parts, _) = response.into_parts();
+    let kind = kind.unwrap_or_else(|| "invalid_argument".to_owned());
+    // These two are the specification's words.
     let error = match parts.status {
         StatusCode::UNAUTHORIZED => "auth: unauthorized".to_owned(),
+        _ if kind == ErrorKind::SandboxNotFound.word() => "sandbox: not found".to_owned(),
         _ => message,
     };
-    let kind = kind.unwrap_or_else(|| "invalid_argument".to_owned());
     let body = render(&Refusal { error, kind, hint });
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -1,0 +1,137 @@
+//! Where a server keeps its sandboxes, and the directories of this machine that may hold some.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use engine::{
+    Durability, HostFs, MainKind, Mounts, Registry, RegistryOptions, Sandbox, SandboxId, Store,
+};
+use sha2::{Digest as _, Sha256};
+
+use crate::command_line::Place;
+use crate::config::{Confine, Many, Reach, StoreUrl, surroundings};
+use crate::failure::OrHint as _;
+use crate::{local, stores};
+
+use super::COLLECTING;
+
+/// The store beside a served directory: its snapshots, and all other sandboxes.
+pub(super) struct Records {
+    store: StoreUrl,
+    pub(super) reach: Reach,
+    name: SandboxId,
+    /// The flags of other commands that mean the directory; none if nobody named the store.
+    words: Option<String>,
+}
+
+impl Records {
+    /// The store that the operator named, or one for this directory in the usual place.
+    pub(super) fn of(confine: &Confine, root: &Path) -> Result<Self> {
+        let name = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
+        let Some(url) = &confine.snapshots else { return Ok(Self::usual(root, name)) };
+        stores::refuse_overlap(url, root)?;
+        let (store, reach) = stores::settle(url)?;
+        let place = Place::Directory {
+            dir: confine.dir().into(),
+            snapshots: Some(url.clone()),
+            name: name.to_string(),
+        };
+        Ok(Self { store, reach, name, words: Some(place.words()) })
+    }
+
+    /// One that nobody else uses, if there is a place for it; else in memory.
+    fn usual(root: &Path, name: SandboxId) -> Self {
+        let settled = usual_place(root).and_then(|dir| {
+            let url = StoreUrl::Directory(dir);
+            stores::refuse_overlap(&url, root).and_then(|()| stores::settle(&url)).ok()
+        });
+        let (store, reach) = settled.unwrap_or((StoreUrl::Memory, Reach::default()));
+        Self { store, reach, name, words: None }
+    }
+
+    /// Opens the store, and has it keep the snapshots of the directory.
+    pub(super) async fn open(self, files: HostFs) -> Result<(HostFs, Store)> {
+        let Some(words) = self.words else { return Ok(self.open_usual(files).await) };
+        let store = stores::open_or_make(&self.store).await?;
+        store.tend(COLLECTING);
+        let files = files.with_snapshots(store.clone(), self.name);
+        stores::check_snapshots(&files, &words).await?;
+        Ok((files, store))
+    }
+
+    /// What nobody asked for by name is done without when it cannot be had.
+    async fn open_usual(self, files: HostFs) -> (HostFs, Store) {
+        let store = match stores::open_or_make(&self.store).await {
+            Ok(store) => store,
+            Err(err) => {
+                let error = &*err.root_cause().to_string();
+                tracing::warn!(
+                    error,
+                    "other sandboxes, keys and snapshots end with this server: their store cannot be opened"
+                );
+                return (files, Store::in_memory());
+            }
+        };
+        if self.store.is_in_memory() {
+            tracing::info!(
+                "other sandboxes and keys end with this server; --snapshots URL keeps them"
+            );
+            return (files, store);
+        }
+        store.tend(COLLECTING);
+        let kept = files.clone().with_snapshots(store.clone(), self.name);
+        match kept.check_snapshots().await {
+            Ok(()) => (kept, store),
+            Err(err) => {
+                tracing::warn!(error = err.message(), "snapshots of the directory are off");
+                (files, store)
+            }
+        }
+    }
+}
+
+/// Where the store of a directory lies when nobody says: one for each directory, because a store
+/// has one user at a time.
+fn usual_place(root: &Path) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let hash = Sha256::digest(root.as_os_str().as_bytes());
+    let digits: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Some(surroundings::state_dir()?.join("data").join(digits))
+}
+
+/// The directories that may hold sandboxes. They are made, because behind the wall they cannot be.
+pub(super) fn host_roots(many: &Many) -> Result<Vec<PathBuf>> {
+    let roots = many.host_roots.iter().flatten().map(|root| {
+        local::make_dir(root)?;
+        // Unfinished files of all sandboxes lie there.
+        local::make_private_dir(&root.join(".sandkeep-staging"))?;
+        local::canonical(root)
+    });
+    let roots: Vec<PathBuf> = roots.collect::<Result<_>>()?;
+    let nested =
+        |root: &&PathBuf| roots.iter().any(|other| *root != other && root.starts_with(other));
+    if let Some(inner) = roots.iter().find(nested) {
+        let message = format!("--host-roots {} lies within another one", inner.display());
+        return Err(anyhow::anyhow!(message)).or_hint(|| "name the outer one alone".into());
+    }
+    Ok(roots)
+}
+
+/// The sandboxes of a server.
+pub(super) fn registry(
+    store: Store,
+    main: (Sandbox, MainKind),
+    host_roots: Vec<PathBuf>,
+    confine: &Confine,
+) -> Result<Registry> {
+    let options = RegistryOptions {
+        host_roots,
+        durability: match confine.durability {
+            Some(crate::config::Durability::Relaxed) => Durability::Relaxed,
+            Some(crate::config::Durability::Full) | None => Durability::Full,
+        },
+        mounts: if confine.cross_mounts == Some(true) { Mounts::Cross } else { Mounts::Stay },
+        ..RegistryOptions::default()
+    };
+    Registry::new(store, main, &options).context("the sandboxes of the server cannot be kept")
+}
