@@ -15,6 +15,7 @@ mod files;
 mod filesystem;
 mod garbage;
 mod host_fs;
+mod keys;
 mod limits;
 mod name;
 mod path;
@@ -43,6 +44,10 @@ pub use filesystem::{
     OpenFile, OpenOptions, Page, Parents, Part, Span, Target, WriteMode, WriteOptions, Written,
 };
 pub use host_fs::{Durability, HostFs, HostOptions, Mounts};
+pub use keys::{
+    Access, Actor, Claim, Grant, KeyId, KeyRecord, KeyText, Keys, NewKey, Scope, SecretHash,
+    Signed, Signer,
+};
 pub use limits::Limits;
 pub use path::{DotDot, MAX_NAME, MAX_PATH, SandboxPath};
 pub use registry::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::{DotDot, Error, ErrorKind, FileSystem, Result, SandboxPath};
 
 /// A lower-case, DNS-safe name: letters, digits and inner hyphens, at most 63.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SandboxId(String);
 
 impl SandboxId {

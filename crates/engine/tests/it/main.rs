@@ -33,6 +33,7 @@ mod gc_races;
 mod growth;
 mod held;
 mod host_snapshots;
+mod keys;
 mod library;
 mod long;
 mod meddling;
