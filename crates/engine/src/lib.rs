@@ -4,6 +4,7 @@
 //! checks the role, the deadline and the limits, and hands the call to a [`FileSystem`].
 
 mod archive;
+mod audit;
 mod batch;
 mod blocking;
 mod blocking_facade;
@@ -31,6 +32,10 @@ mod walk;
 mod workspace;
 
 pub use archive::{ArchiveLimits, Unpacked};
+pub use audit::{
+    Audit, AuditCursor, AuditEvent, AuditLog, AuditPage, AuditSink, Outcome, Pending, Recorder,
+    Retention, Told,
+};
 pub use batch::Step;
 pub use blocking_facade::{
     BlockingEntryStore, BlockingFiles, BlockingIter, BlockingReader, BlockingStore, BlockingWriter,

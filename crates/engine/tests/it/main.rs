@@ -10,6 +10,7 @@
     reason = "what goes wrong in a test is a failed test"
 )]
 
+mod audit;
 mod batch;
 mod blocking_facade;
 mod clamped_paths;

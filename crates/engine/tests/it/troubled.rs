@@ -1,7 +1,7 @@
 //! A storage to which things happen that happen to storages: answers get lost, others are slow.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -22,6 +22,8 @@ pub(crate) struct Trouble {
     pub(crate) commits_refused: AtomicU64,
     /// Swaps that happen, and are answered by an error.
     pub(crate) swaps_lost: AtomicU64,
+    /// Whether no ref can be reached at all.
+    pub(crate) is_away: AtomicBool,
     /// Loads of refs that fail.
     pub(crate) loads_refused: AtomicU64,
     /// Loads of refs that never answer.
@@ -69,6 +71,10 @@ impl Troubled {
             gate,
             object_gate,
         })
+    }
+
+    fn reach(&self) -> Result<()> {
+        if self.trouble.is_away.load(Ordering::SeqCst) { Err(unavailable()) } else { Ok(()) }
     }
 
     /// Lets no commit begin until more are let in.
@@ -130,6 +136,7 @@ impl Refs for Troubled {
     async fn load(&self, key: &RefKey) -> Result<Option<Ref>> {
         self.loads.fetch_add(1, Ordering::SeqCst);
         yield_now().await;
+        self.reach()?;
         if strikes(&self.trouble.loads_refused) {
             return Err(unavailable());
         }
@@ -144,7 +151,9 @@ impl Refs for Troubled {
     }
 
     async fn swap(&self, key: &RefKey, expected: &Expected, value: Bytes) -> Result<Swap> {
+        self.reach()?;
         let swap = self.inner.swap(key, expected, value).await?;
+        yield_now().await;
         if strikes(&self.trouble.swaps_lost) {
             return Err(unavailable());
         }
@@ -152,6 +161,7 @@ impl Refs for Troubled {
     }
 
     async fn delete_ref(&self, key: &RefKey, token: &Token) -> Result<bool> {
+        self.reach()?;
         self.inner.delete_ref(key, token).await
     }
 
@@ -161,6 +171,7 @@ impl Refs for Troubled {
         after: Option<&RefKey>,
         limit: usize,
     ) -> Result<Vec<(RefKey, Ref)>> {
+        self.reach()?;
         self.inner.list_refs(prefix, after, limit).await
     }
 }
