@@ -4,6 +4,7 @@
 //! checks the role, the deadline and the limits, and hands the call to a [`FileSystem`].
 
 mod archive;
+mod audit;
 mod batch;
 mod blocking;
 mod blocking_facade;
@@ -16,6 +17,7 @@ mod filesystem;
 mod garbage;
 mod glob;
 mod host_fs;
+mod keys;
 mod limits;
 mod listing;
 mod name;
@@ -32,6 +34,10 @@ mod walk;
 mod workspace;
 
 pub use archive::{ArchiveLimits, Unpacked};
+pub use audit::{
+    Audit, AuditCursor, AuditEvent, AuditLog, AuditPage, AuditSink, Outcome, Pending, Recorder,
+    Retention, Told,
+};
 pub use batch::Step;
 pub use blocking_facade::{
     BlockingEntryStore, BlockingFiles, BlockingIter, BlockingReader, BlockingStore, BlockingWriter,
@@ -45,6 +51,10 @@ pub use filesystem::{
     OpenFile, OpenOptions, Page, Parents, Part, Span, Target, WriteMode, WriteOptions, Written,
 };
 pub use host_fs::{Durability, HostFs, HostOptions, Mounts};
+pub use keys::{
+    Access, Actor, Claim, Grant, KeyId, KeyRecord, KeyText, Keys, NewKey, Scope, SecretHash,
+    Signed, Signer,
+};
 pub use limits::Limits;
 pub use listing::{ListQuery, list_tree};
 pub use path::{DotDot, MAX_NAME, MAX_PATH, SandboxPath};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::archive::{ArchiveLimits, Unpacked};
+use crate::audit::{Recorder, Told, is_refusal};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, If, Leader, Links,
     MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, Sandbox, SandboxPath, Span, Step,
@@ -31,13 +32,20 @@ pub struct Workspace {
     sandbox: Arc<Sandbox>,
     role: Role,
     deadline: Option<Duration>,
+    recorder: Option<Recorder>,
 }
 
 impl Workspace {
     /// A hold on `sandbox`. Each operation must end within `deadline`, if there is one; the bytes
     /// of an open body are not part of it.
     pub fn new(sandbox: Arc<Sandbox>, role: Role, deadline: Option<Duration>) -> Self {
-        Self { sandbox, role, deadline }
+        Self { sandbox, role, deadline, recorder: None }
+    }
+
+    /// The same, with every change and every refusal written down.
+    #[must_use]
+    pub fn recorded(self, recorder: Recorder) -> Self {
+        Self { recorder: Some(recorder), ..self }
     }
 
     /// The sandbox that is held.
@@ -48,17 +56,17 @@ impl Workspace {
     /// What is at `path`.
     pub async fn stat(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
         let work = self.sandbox.files.stat(path, links);
-        self.run(Role::Viewer, "stat", path, work).await
+        self.look("stat", path, work).await
     }
 
     /// The children of a directory.
     pub async fn list(&self, dir: &SandboxPath, page: Page) -> Result<EntryStream> {
-        self.run(Role::Viewer, "list", dir, self.sandbox.files.list(dir, page)).await
+        self.look("list", dir, self.sandbox.files.list(dir, page)).await
     }
 
     /// The bytes of a regular file.
     pub async fn read(&self, file: &SandboxPath, span: Span) -> Result<Content> {
-        self.run(Role::Viewer, "read", file, self.sandbox.files.read(file, span)).await
+        self.look("read", file, self.sandbox.files.read(file, span)).await
     }
 
     /// Puts a whole file in place, or appends to one.
@@ -69,7 +77,7 @@ impl Workspace {
         options: WriteOptions,
     ) -> Result<Written> {
         let work = self.sandbox.files.write(file, body, options);
-        self.run(Role::Developer, "write", file, work).await
+        self.change("write", Subject::At(file), work, told_written).await
     }
 
     /// A handle for reads and writes at any offset.
@@ -78,34 +86,36 @@ impl Workspace {
         file: &SandboxPath,
         options: OpenOptions,
     ) -> Result<Arc<dyn OpenFile>> {
-        let role = match options {
-            OpenOptions::Read => Role::Viewer,
-            OpenOptions::Write(_) => Role::Developer,
-        };
-        self.run(role, "open", file, self.sandbox.files.open(file, options)).await
+        let work = self.sandbox.files.open(file, options);
+        match options {
+            OpenOptions::Read => self.look("open", file, work).await,
+            OpenOptions::Write(_) => {
+                self.change("open", Subject::At(file), work, |_| Told::default()).await
+            }
+        }
     }
 
     /// Makes a directory.
     pub async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
         let work = self.sandbox.files.create_dir(dir, parents);
-        self.run(Role::Developer, "create_dir", dir, work).await
+        self.change("create_dir", Subject::At(dir), work, Told::entry).await
     }
 
     /// Makes a symbolic link.
     pub async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {
         let work = self.sandbox.files.symlink(link, target);
-        self.run(Role::Developer, "symlink", link, work).await
+        self.change("symlink", Subject::At(link), work, Told::entry).await
     }
 
     /// What a symbolic link holds.
     pub async fn read_link(&self, link: &SandboxPath) -> Result<String> {
-        self.run(Role::Viewer, "read_link", link, self.sandbox.files.read_link(link)).await
+        self.look("read_link", link, self.sandbox.files.read_link(link)).await
     }
 
     /// Removes a file, a link itself, or a directory.
     pub async fn remove(&self, path: &SandboxPath, depth: Depth, expected: If) -> Result<()> {
         let work = self.sandbox.files.remove(path, depth, expected);
-        self.run(Role::Developer, "remove", path, work).await
+        self.change("remove", Subject::At(path), work, |()| Told::default()).await
     }
 
     /// Moves anything.
@@ -116,7 +126,7 @@ impl Workspace {
         target: Target,
     ) -> Result<Entry> {
         let work = self.sandbox.files.rename(from, to, target);
-        self.run(Role::Developer, "rename", from, work).await
+        self.change("rename", Subject::Moved { from, to }, work, Told::entry).await
     }
 
     /// Copies anything.
@@ -127,19 +137,19 @@ impl Workspace {
         target: Target,
     ) -> Result<Entry> {
         let work = self.sandbox.files.copy(from, to, target);
-        self.run(Role::Developer, "copy", from, work).await
+        self.change("copy", Subject::Moved { from, to }, work, Told::entry).await
     }
 
     /// Changes the mode or the time of a file or directory.
     pub async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
         let work = self.sandbox.files.set_metadata(path, change);
-        self.run(Role::Developer, "set_metadata", path, work).await
+        self.change("set_metadata", Subject::At(path), work, Told::entry).await
     }
 
     /// How much the tree holds.
     pub async fn usage(&self) -> Result<Usage> {
         let root = SandboxPath::root();
-        self.run(Role::Viewer, "usage", &root, self.sandbox.files.usage()).await
+        self.look("usage", &root, self.sandbox.files.usage()).await
     }
 
     /// Unpacks a tar archive into a directory.
@@ -150,24 +160,24 @@ impl Workspace {
         limits: ArchiveLimits,
     ) -> Result<Unpacked> {
         let work = self.sandbox.files.unpack(dir, archive, limits);
-        self.run(Role::Developer, "unpack", dir, work).await
+        self.change("unpack", Subject::At(dir), work, |_| Told::default()).await
     }
 
     /// A tar archive of what a directory holds, or of one file.
     pub async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
-        self.run(Role::Viewer, "pack", path, self.sandbox.files.pack(path, limits)).await
+        self.look("pack", path, self.sandbox.files.pack(path, limits)).await
     }
 
     /// Takes steps in order, all of them or none.
     pub async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
         let work = self.sandbox.files.batch(steps);
-        self.run(Role::Developer, "batch", &SandboxPath::root(), work).await
+        self.change("batch", Subject::At(&SandboxPath::root()), work, |_| Told::default()).await
     }
 
     /// Looks whether others changed the tree.
     pub async fn refresh(&self) -> Result<()> {
         let root = SandboxPath::root();
-        self.run(Role::Viewer, "refresh", &root, self.sandbox.files.refresh()).await
+        self.look("refresh", &root, self.sandbox.files.refresh()).await
     }
 
     /// Who asks that changes of the tree be made through him.
@@ -184,6 +194,10 @@ impl Workspace {
     ) -> Result<T> {
         if self.role < needed {
             let message = format!("the role {:?} may not {operation}", self.role);
+            if let Some(recorder) = &self.recorder {
+                let pending = recorder.begin(&self.sandbox.id, operation, path, None);
+                pending.refuse("role").await;
+            }
             return Err(Error::new(ErrorKind::Forbidden, message.to_lowercase()).on(path));
         }
         let began = Instant::now();
@@ -198,4 +212,54 @@ impl Workspace {
         tracing::debug!(operation, ?path, micros, failure, "operation");
         outcome.map_err(|err| err.on(path))
     }
+
+    /// Runs what only looks. It is written down if it tried what it may not.
+    async fn look<T>(
+        &self,
+        operation: &'static str,
+        path: &SandboxPath,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let outcome = self.run(Role::Viewer, operation, path, work).await;
+        if let (Some(recorder), Err(err)) = (&self.recorder, &outcome)
+            && is_refusal(err.kind())
+        {
+            let pending = recorder.begin(&self.sandbox.id, operation, path, None);
+            pending.end(&outcome, |_| Told::default()).await;
+        }
+        outcome
+    }
+
+    /// Runs a change, and writes down how it ended.
+    async fn change<T>(
+        &self,
+        operation: &'static str,
+        subject: Subject<'_>,
+        work: impl Future<Output = Result<T>>,
+        told: impl FnOnce(&T) -> Told,
+    ) -> Result<T> {
+        let (asked, path, from) = match subject {
+            Subject::At(path) => (path, path, None),
+            Subject::Moved { from, to } => (from, to, Some(from)),
+        };
+        // That the role is too small is written down where it is found.
+        let recorder = self.recorder.as_ref().filter(|_| self.role >= Role::Developer);
+        let pending =
+            recorder.map(|recorder| recorder.begin(&self.sandbox.id, operation, path, from));
+        let outcome = self.run(Role::Developer, operation, asked, work).await;
+        if let Some(pending) = pending {
+            pending.end(&outcome, told).await;
+        }
+        outcome
+    }
+}
+
+/// What a change is about.
+enum Subject<'a> {
+    At(&'a SandboxPath),
+    Moved { from: &'a SandboxPath, to: &'a SandboxPath },
+}
+
+fn told_written(written: &Written) -> Told {
+    Told { bytes: Some(written.bytes), ..Told::entry(&written.entry) }
 }

@@ -36,7 +36,7 @@ pub(crate) use self::entry::entry;
 pub use self::gc::{CollectOptions, Collected};
 pub use self::lease::Leader;
 pub(crate) use self::meaning::{doubtful, meaning};
-pub(crate) use self::objects::{Family, damaged};
+pub(crate) use self::objects::{Family, damaged, for_one};
 pub use self::options::{DiskCache, StoreOptions};
 pub(crate) use self::pins::Hold;
 pub(crate) use self::root::Root;

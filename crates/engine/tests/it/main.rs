@@ -10,6 +10,7 @@
     reason = "what goes wrong in a test is a failed test"
 )]
 
+mod audit;
 mod batch;
 mod blocking_facade;
 mod clamped_paths;
@@ -33,6 +34,7 @@ mod gc_races;
 mod growth;
 mod held;
 mod host_snapshots;
+mod keys;
 mod library;
 mod long;
 mod meddling;

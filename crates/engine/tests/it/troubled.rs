@@ -1,7 +1,7 @@
 //! A storage to which things happen that happen to storages: answers get lost, others are slow.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -22,8 +22,14 @@ pub(crate) struct Trouble {
     pub(crate) commits_refused: AtomicU64,
     /// Swaps that happen, and are answered by an error.
     pub(crate) swaps_lost: AtomicU64,
+    /// Whether no ref can be reached at all.
+    pub(crate) is_away: AtomicBool,
     /// Loads of refs that fail.
     pub(crate) loads_refused: AtomicU64,
+    /// Loads of refs that never answer.
+    pub(crate) loads_lost: AtomicU64,
+    /// Loads of refs whose answers come when they are let in.
+    pub(crate) loads_held: AtomicU64,
     /// Objects that come when they are let in.
     pub(crate) gets_held: AtomicU64,
 }
@@ -39,6 +45,10 @@ pub(crate) struct Troubled {
     pub(crate) waiting: AtomicU64,
     /// How often somebody asked for objects.
     pub(crate) fetches: AtomicU64,
+    /// How often somebody loaded a ref.
+    pub(crate) loads: AtomicU64,
+    /// How many loads that are held back may be answered; each takes one.
+    pub(crate) load_gate: Semaphore,
     /// How many commits may begin; each takes one.
     gate: Semaphore,
     /// How many objects that are held back may come; each takes one.
@@ -47,9 +57,24 @@ pub(crate) struct Troubled {
 
 impl Troubled {
     pub(crate) fn new(inner: Arc<dyn Storage>) -> Arc<Self> {
-        let (trouble, commits, waiting, fetches) = Default::default();
-        let (gate, object_gate) = (Semaphore::new(Semaphore::MAX_PERMITS), Semaphore::new(0));
-        Arc::new(Self { inner, trouble, commits, waiting, fetches, gate, object_gate })
+        let (trouble, commits, waiting, fetches, loads) = Default::default();
+        let gate = Semaphore::new(Semaphore::MAX_PERMITS);
+        let [load_gate, object_gate] = [0, 0].map(Semaphore::new);
+        Arc::new(Self {
+            inner,
+            trouble,
+            commits,
+            waiting,
+            fetches,
+            loads,
+            load_gate,
+            gate,
+            object_gate,
+        })
+    }
+
+    fn reach(&self) -> Result<()> {
+        if self.trouble.is_away.load(Ordering::SeqCst) { Err(unavailable()) } else { Ok(()) }
     }
 
     /// Lets no commit begin until more are let in.
@@ -109,15 +134,26 @@ impl Objects for Troubled {
 #[async_trait]
 impl Refs for Troubled {
     async fn load(&self, key: &RefKey) -> Result<Option<Ref>> {
+        self.loads.fetch_add(1, Ordering::SeqCst);
         yield_now().await;
+        self.reach()?;
         if strikes(&self.trouble.loads_refused) {
             return Err(unavailable());
         }
-        self.inner.load(key).await
+        if strikes(&self.trouble.loads_lost) {
+            std::future::pending::<()>().await;
+        }
+        let loaded = self.inner.load(key).await;
+        if strikes(&self.trouble.loads_held) {
+            self.load_gate.acquire().await.unwrap().forget();
+        }
+        loaded
     }
 
     async fn swap(&self, key: &RefKey, expected: &Expected, value: Bytes) -> Result<Swap> {
+        self.reach()?;
         let swap = self.inner.swap(key, expected, value).await?;
+        yield_now().await;
         if strikes(&self.trouble.swaps_lost) {
             return Err(unavailable());
         }
@@ -125,6 +161,7 @@ impl Refs for Troubled {
     }
 
     async fn delete_ref(&self, key: &RefKey, token: &Token) -> Result<bool> {
+        self.reach()?;
         self.inner.delete_ref(key, token).await
     }
 
@@ -134,6 +171,7 @@ impl Refs for Troubled {
         after: Option<&RefKey>,
         limit: usize,
     ) -> Result<Vec<(RefKey, Ref)>> {
+        self.reach()?;
         self.inner.list_refs(prefix, after, limit).await
     }
 }

@@ -17,8 +17,9 @@ use super::super::root::Root;
 use super::super::shelf::{Shelf, open_trunk};
 use super::super::trunk::State;
 
-/// The refs that there may be: those of sandboxes, ours, and those of a storage's proof.
-const KNOWN: [&str; 3] = ["gc/", "probe/", SANDBOXES];
+/// The refs that there may be: those of sandboxes, ours, those of a storage's proof, and those of
+/// servers, which lead to no object.
+const KNOWN: [&str; 7] = ["audit/", "expiry/", "gc/", "keys/", "probe/", SANDBOXES, "secrets/"];
 const SANDBOXES: &str = "sandboxes/";
 /// How many refs are read at a time.
 const AT_ONCE: usize = 256;
@@ -56,7 +57,7 @@ impl Roots {
     ) -> Result<Vec<(RefKey, Token)>> {
         check_known(storage).await?;
         each_ref(storage, SANDBOXES, |key, stored| {
-            self.add(&root_of(key, stored)?);
+            root_of(key, stored)?.iter().for_each(|root| self.add(root));
             Ok(())
         })
         .await?;
@@ -128,18 +129,19 @@ fn unknown(key: &RefKey) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// The root that the ref of a sandbox leads to.
-fn root_of(key: &RefKey, stored: &Ref) -> Result<Root> {
+/// The root that the ref of a sandbox leads to, if it is of a kind that leads to one.
+fn root_of(key: &RefKey, stored: &Ref) -> Result<Option<Root>> {
     let unreadable = |err: crate::tree::Damaged| {
         let message = format!("`{key}` cannot be read, so that nothing is collected");
         Error::new(ErrorKind::Io, message).because(err)
     };
     let segments: Vec<&str> = key.as_str().split('/').collect();
     match &segments[..] {
-        [_, _, "root" | "index"] => Root::decode(&stored.value).map_err(unreadable),
+        [_, _, "root" | "index"] => Root::decode(&stored.value).map(Some).map_err(unreadable),
         [_, _, "snapshots", _] => {
-            Record::decode(&stored.value).map(|record| record.root).map_err(unreadable)
+            Record::decode(&stored.value).map(|record| Some(record.root)).map_err(unreadable)
         }
+        [_, _, "record"] => Ok(None),
         _ => Err(unknown(key)),
     }
 }

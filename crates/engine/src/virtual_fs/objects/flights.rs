@@ -118,7 +118,7 @@ impl Origin {
 }
 
 /// An error that several wait for, for one of them.
-pub(super) fn for_one(err: &Arc<Error>) -> Error {
+pub(crate) fn for_one(err: &Arc<Error>) -> Error {
     let one = Error::new(err.kind(), err.message().to_owned());
     match std::error::Error::source(&**err) {
         Some(_) => one.because(Arc::clone(err)),

@@ -16,7 +16,8 @@ use crate::tree::{ExtentPage, Need, ObjectKind, Page, Source};
 use crate::{Error, ErrorKind, Result};
 
 pub(crate) use self::family::{Family, Secret};
-use self::flights::{Flights, Landed, Origin, for_one};
+pub(crate) use self::flights::for_one;
+use self::flights::{Flights, Landed, Origin};
 pub(super) use self::kept::node_weight;
 use self::kept::{Kept, Weight};
 use super::meaning::meaning;

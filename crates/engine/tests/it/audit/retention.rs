@@ -1,0 +1,95 @@
+//! What goes of a log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandkeep_engine::{Audit, AuditLog, Limits, Retention, Store};
+use storage::{Refs as _, Storage};
+
+use super::{demo, end, memory, operations, record, server};
+use crate::contents::sandbox;
+
+async fn batch(audit: &Audit, operation: String) {
+    record(audit, demo(), operation).await;
+    audit.flush().await.unwrap();
+}
+
+#[tokio::test]
+async fn only_so_many_batches_of_a_log_stay_and_a_reader_is_told_of_the_gap() {
+    let storage = memory();
+    let store = Store::flushing(Arc::clone(&storage) as Arc<dyn Storage>);
+    let few = Retention { batches: 64, ..Retention::default() };
+    let audit = Audit::new(Some(&store), None, few);
+    batch(&audit, "first".into()).await;
+    let after = end(&audit, &demo()).await;
+    for number in 0..300 {
+        batch(&audit, number.to_string()).await;
+    }
+    let refs = storage.list_refs("audit/demo/", None, 1000).await.unwrap();
+    assert!((64..64 + 32).contains(&refs.len()), "{}", refs.len());
+    let page = audit.events(&demo(), after, 1000).await.unwrap();
+    assert!(page.gap);
+    assert_eq!(page.events.last().unwrap().operation, "299");
+    assert!(!audit.events(&demo(), page.next, 1).await.unwrap().gap);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_place_was_swept_away_meanwhile_writes_behind_the_others() {
+    let store = Store::flushing(memory());
+    let few = Retention { batches: 64, ..Retention::default() };
+    let [silent, busy] = [0, 1].map(|_| Audit::new(Some(&store), None, few));
+    batch(&silent, "first".into()).await;
+    for number in 0..200 {
+        batch(&busy, number.to_string()).await;
+    }
+    let after = end(&busy, &demo()).await;
+    tokio::time::advance(Duration::from_secs(11)).await;
+    batch(&silent, "last".into()).await;
+    let page = busy.events(&demo(), after, 10).await.unwrap();
+    assert_eq!((page.events.len(), page.gap), (1, false));
+    assert_eq!(page.events[0].operation, "last");
+}
+
+#[tokio::test]
+async fn what_is_old_goes_and_what_is_young_stays() {
+    let storage = memory();
+    let audit = server(&storage);
+    for log in [AuditLog::Server, AuditLog::Gate, demo(), AuditLog::Sandbox(sandbox("e"))] {
+        for _ in 0..3 {
+            record(&audit, log.clone(), "x").await;
+            audit.flush().await.unwrap();
+        }
+    }
+    assert_eq!(audit.sweep(Duration::from_hours(1)).await.unwrap(), 0);
+    assert_eq!(operations(&audit, &demo()).await.len(), 3);
+    assert_eq!(audit.sweep(Duration::ZERO).await.unwrap(), 12);
+    assert_eq!(storage.list_refs("audit/", None, 100).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_log_that_was_swept_away_goes_on_behind_where_it_ended() {
+    let storage = memory();
+    let audit = server(&storage);
+    for number in 0..5 {
+        batch(&audit, number.to_string()).await;
+    }
+    let after = end(&audit, &demo()).await;
+    audit.sweep(Duration::ZERO).await.unwrap();
+    // More milliseconds than there were batches.
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let other = server(&storage);
+    batch(&other, "new".into()).await;
+    let page = other.events(&demo(), after, 10).await.unwrap();
+    assert_eq!(page.events.len(), 1);
+    assert_eq!((&*page.events[0].operation, page.gap), ("new", true));
+}
+
+#[tokio::test]
+async fn the_audit_of_a_sandbox_outlives_it() {
+    let store = Store::flushing(memory());
+    let audit = Audit::new(Some(&store), None, Retention::default());
+    drop(store.create(&sandbox("demo"), Limits::default()).await.unwrap());
+    record(&audit, demo(), "removed").await;
+    store.remove(&sandbox("demo")).await.unwrap();
+    assert_eq!(operations(&audit, &demo()).await, ["removed"]);
+}
