@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Role, Workspace};
+use super::{Subject, Workspace};
+use crate::audit::Told;
 use crate::{
     ByteStream, DifferenceStream, Error, ErrorKind, FileSystem, NewSnapshot, Point, Result,
     Sandbox, SandboxPath, Snapshot, SnapshotId, Snapshots,
@@ -12,7 +13,7 @@ impl Workspace {
     /// Keeps the tree as it is now.
     pub async fn snapshot(&self, new: NewSnapshot) -> Result<Snapshot> {
         let work = async { self.snapshots()?.create(new).await };
-        self.run(Role::Developer, "snapshot", &SandboxPath::root(), work).await
+        self.change("snapshot", Subject::At(&SandboxPath::root()), work, |_| Told::default()).await
     }
 
     /// The snapshots in the order of their ids: those behind `after`, at most `limit`.
@@ -22,20 +23,20 @@ impl Workspace {
         limit: usize,
     ) -> Result<Vec<Snapshot>> {
         let work = async { self.snapshots()?.list(after, limit).await };
-        self.run(Role::Viewer, "list_snapshots", &SandboxPath::root(), work).await
+        self.look("list_snapshots", &SandboxPath::root(), work).await
     }
 
     /// One snapshot.
     pub async fn stat_snapshot(&self, id: &SnapshotId) -> Result<Snapshot> {
         let work = async { self.snapshots()?.stat(id).await };
-        self.run(Role::Viewer, "stat_snapshot", &SandboxPath::root(), work).await
+        self.look("stat_snapshot", &SandboxPath::root(), work).await
     }
 
     /// The same hold on the sandbox as it was. Nothing there can be changed.
     pub async fn at_snapshot(&self, id: &SnapshotId) -> Result<Self> {
         let work = async { self.snapshots()?.open(id).await };
         let files: Arc<dyn FileSystem> =
-            self.run(Role::Viewer, "open_snapshot", &SandboxPath::root(), work).await?;
+            self.look("open_snapshot", &SandboxPath::root(), work).await?;
         let sandbox = Sandbox { files, ..Sandbox::clone(&self.sandbox) };
         Ok(Self { sandbox: Arc::new(sandbox), ..self.clone() })
     }
@@ -43,31 +44,32 @@ impl Workspace {
     /// What must happen to `from` to become `to`.
     pub async fn diff(&self, from: Point, to: Point) -> Result<DifferenceStream> {
         let work = async { self.snapshots()?.diff(from, to).await };
-        self.run(Role::Viewer, "diff", &SandboxPath::root(), work).await
+        self.look("diff", &SandboxPath::root(), work).await
     }
 
     /// Brings back the tree at `path` as it was; the root brings back everything.
     pub async fn restore(&self, id: &SnapshotId, path: &SandboxPath) -> Result<()> {
         let work = async { self.snapshots()?.restore(id, path).await };
-        self.run(Role::Developer, "restore", path, work).await
+        self.change("restore", Subject::At(path), work, |()| Told::default()).await
     }
 
     /// Forgets a snapshot.
     pub async fn delete_snapshot(&self, id: &SnapshotId) -> Result<()> {
         let work = async { self.snapshots()?.delete(id).await };
-        self.run(Role::Developer, "delete_snapshot", &SandboxPath::root(), work).await
+        self.change("delete_snapshot", Subject::At(&SandboxPath::root()), work, |_| Told::default())
+            .await
     }
 
     /// A state as one stream of bytes: whole, or only what `since` does not have.
     pub async fn export(&self, from: Point, since: Option<&SnapshotId>) -> Result<ByteStream> {
         let work = async { self.snapshots()?.export(from, since).await };
-        self.run(Role::Viewer, "export", &SandboxPath::root(), work).await
+        self.look("export", &SandboxPath::root(), work).await
     }
 
     /// Takes in what [`Workspace::export`] gave, as a snapshot.
     pub async fn import(&self, stream: ByteStream, new: NewSnapshot) -> Result<Snapshot> {
         let work = async { self.snapshots()?.import(stream, new).await };
-        self.run(Role::Developer, "import", &SandboxPath::root(), work).await
+        self.change("import", Subject::At(&SandboxPath::root()), work, |_| Told::default()).await
     }
 
     fn snapshots(&self) -> Result<&dyn Snapshots> {

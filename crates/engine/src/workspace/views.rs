@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Role, Workspace};
+use super::Workspace;
 use crate::{
     EntryStream, FindingStream, ListQuery, Result, SandboxPath, SearchQuery, list_tree, search,
 };
@@ -11,12 +11,12 @@ impl Workspace {
     /// What is beneath a directory, as [`list_tree`] tells it.
     pub async fn list_tree(&self, dir: &SandboxPath, query: ListQuery) -> Result<EntryStream> {
         let work = list_tree(Arc::clone(&self.sandbox.files), dir, query);
-        self.run(Role::Viewer, "list_tree", dir, work).await
+        self.look("list_tree", dir, work).await
     }
 
     /// Names and lines, as [`search`] finds them.
     pub async fn search(&self, path: &SandboxPath, query: &SearchQuery) -> Result<FindingStream> {
         let work = search(Arc::clone(&self.sandbox.files), path, query);
-        self.run(Role::Viewer, "search", path, work).await
+        self.look("search", path, work).await
     }
 }
