@@ -221,11 +221,9 @@ impl Workspace {
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let outcome = self.run(Role::Viewer, operation, path, work).await;
-        if let (Some(recorder), Err(err)) = (&self.recorder, &outcome)
-            && is_refusal(err.kind())
-        {
-            let pending = recorder.begin(&self.sandbox.id, operation, path, None);
-            pending.end(&outcome, |_| Told::default()).await;
+        let refusal = outcome.as_ref().err().map(Error::kind).filter(|kind| is_refusal(*kind));
+        if let (Some(recorder), Some(kind)) = (&self.recorder, refusal) {
+            recorder.begin(&self.sandbox.id, operation, path, None).end(Err(kind)).await;
         }
         outcome
     }
@@ -248,7 +246,8 @@ impl Workspace {
             recorder.map(|recorder| recorder.begin(&self.sandbox.id, operation, path, from));
         let outcome = self.run(Role::Developer, operation, asked, work).await;
         if let Some(pending) = pending {
-            pending.end(&outcome, told).await;
+            let ended = outcome.as_ref().map(told).map_err(Error::kind);
+            pending.end(ended).await;
         }
         outcome
     }

@@ -8,15 +8,18 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use engine::{
-    ArchiveLimits, Limits, MainKind, Registry, RegistryOptions, Sandbox, SandboxKind, SandboxPath,
-    Sessions, Store,
+    ArchiveLimits, Audit, AuditEvent, AuditLog, Keys, Limits, MainKind, Outcome, Recorder,
+    Registry, RegistryOptions, Retention, Sandbox, SandboxId, SandboxKind, SandboxPath, Sessions,
+    Store,
 };
-use http::StatusCode;
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
 use thiserror::Error;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 
 use crate::auth::{self, Gate};
+use crate::caller::Caller;
 use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
 use crate::peers::{self, Peers};
@@ -32,6 +35,8 @@ const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 #[derive(Debug)]
 pub struct App {
     pub(crate) registry: Registry,
+    pub(crate) keys: Keys,
+    pub(crate) audit: Audit,
     pub(crate) sessions: Sessions,
     pub(crate) working_directory: SandboxPath,
     pub(crate) archive_limits: ArchiveLimits,
@@ -67,7 +72,7 @@ impl App {
         Self::over(made.map_err(unmade)?, options)
     }
 
-    /// A server over the sandboxes of a registry.
+    /// A server over the sandboxes of a registry. Needs a tokio runtime.
     pub fn over(registry: Registry, options: Options) -> Result<Arc<Self>, SetupError> {
         if options.most_connections == 0 {
             let what = "a server with no room for a connection";
@@ -76,6 +81,8 @@ impl App {
         Ok(Arc::new(Self {
             gate: Gate::new(&options)?,
             cors: cors::layer(&options.cors)?,
+            keys: Keys::new(registry.store()),
+            audit: Audit::new(Some(registry.store()), options.audit, Retention::default()),
             registry,
             sessions: Sessions::new(MOST_SESSIONS, SESSION_IDLE),
             working_directory: options.working_directory,
@@ -86,6 +93,24 @@ impl App {
             metrics: Metrics::new(),
             peers: Peers::new(),
         }))
+    }
+
+    /// Who does something, and where it is written down.
+    pub(crate) fn recorder(&self, caller: &Caller, request: &HeaderMap) -> Recorder {
+        let (audit, by) = (self.audit.clone(), caller.actor);
+        Recorder { audit, by, request: observe::id_in(request) }
+    }
+
+    /// Writes down that somebody was not let in.
+    pub(crate) async fn note_stranger(&self, request: &Parts) {
+        let path = request.uri.path();
+        let id = path.strip_prefix("/v1/sandboxes/").and_then(|rest| rest.split('/').next());
+        let event = AuditEvent {
+            sandbox: id.and_then(|id| SandboxId::parse(id).ok()),
+            request: observe::id_in(&request.headers),
+            ..AuditEvent::new("enter", Outcome::Refused("no valid key or token".into()))
+        };
+        self.audit.record(AuditLog::Gate, event).await;
     }
 
     /// Every route. What is not guarded answers without a token: unknown routes among them.

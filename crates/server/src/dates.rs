@@ -1,6 +1,6 @@
 //! Times as the wire spells them.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::UnixTime;
 use http::HeaderValue;
@@ -34,6 +34,13 @@ pub(crate) fn rfc3339(time: UnixTime) -> Option<String> {
         civil.minute(),
         civil.second(),
     ))
+}
+
+/// The time.
+pub(crate) fn now() -> UnixTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    UnixTime { seconds, nanoseconds: since.subsec_nanos() }
 }
 
 /// The value of a `Last-Modified` header. None before 1970 and after 9999.

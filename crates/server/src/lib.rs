@@ -12,6 +12,7 @@ mod conditions;
 mod connection;
 mod cors;
 mod dates;
+mod deeds;
 mod expectation;
 mod faces;
 mod framing;
@@ -35,5 +36,6 @@ mod visit;
 
 pub use accept::run;
 pub use app::{App, SetupError};
+pub use faces::EventBody;
 pub use openapi::openapi_json;
 pub use options::{Access, Cors, Options, Timeouts};

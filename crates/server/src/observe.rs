@@ -22,8 +22,14 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_ID: usize = 128;
 
 /// Follows a request from its headers to the last byte of its answer.
-pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn observe(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let id = request_id(request.headers());
+    // Whoever answers, and whoever it is passed on to, calls it by the same id.
+    request.headers_mut().insert(REQUEST_ID, id.clone());
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
     let mut record = Record::new(app, &request, span.clone());
     let received = Arc::clone(&record.received);
@@ -34,6 +40,11 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next:
     let length = response.headers().get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
     response.map(|body| Body::new(Measured::new(body, length, record)))
+}
+
+/// The id of a request that was seen by now.
+pub(crate) fn id_in(headers: &HeaderMap) -> Option<Arc<str>> {
+    headers.get(REQUEST_ID)?.to_str().ok().map(Arc::from)
 }
 
 // The id goes into logs, so that only what cannot be mistaken for more than an id is taken over.

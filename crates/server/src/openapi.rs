@@ -105,6 +105,8 @@ fn add_headers(status: &str, response: &mut RefOr<Response>) {
         (name = "sandboxes", description = "Which sandboxes there are"),
         (name = "sandbox files", description = "The files of one of them"),
         (name = "snapshots", description = "A sandbox as it was"),
+        (name = "keys", description = "Who may do what"),
+        (name = "audit", description = "Who did what"),
         (name = "sessions", description = "Working directories for relative paths"),
         (name = "server", description = "The server itself")
     ),

@@ -1,9 +1,10 @@
 //! What an operator decides about the server.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{ArchiveLimits, SandboxPath};
+use engine::{ArchiveLimits, AuditSink, SandboxPath};
 
 /// How the server behaves towards its clients.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Options {
     pub archive_limits: ArchiveLimits,
     /// Whether `workspace/` at the beginning of a path of `/v1/sandboxes` means the root.
     pub strip_workspace_prefix: bool,
+    /// Who else gets every event of the audit, as it comes.
+    pub audit: Option<Arc<dyn AuditSink>>,
     /// Names besides the loopback ones that an open server answers to. With `None` it answers to
     /// every name, which lets a web page reach it by rebinding a name of its own.
     pub host_names: Option<Vec<String>>,
@@ -38,6 +41,7 @@ impl Options {
             working_directory: SandboxPath::root(),
             archive_limits: ArchiveLimits::default(),
             strip_workspace_prefix: false,
+            audit: None,
             host_names: None,
         }
     }

@@ -43,11 +43,13 @@ impl FromRequestParts<Arc<App>> for Visit {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Problem> {
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| {
-            // Only a route that no face spoke for comes here.
-            Problem::new(StatusCode::NOT_FOUND, Class::NOT_FOUND, "no sandbox is named")
-        })
+        parts.extensions.get::<Self>().cloned().ok_or_else(stranger)
     }
+}
+
+/// The problem of a request that no gate was passed by. No route that is guarded comes here.
+pub(crate) fn stranger() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, Class::NOT_FOUND, "no sandbox is named")
 }
 
 /// Opens the sandbox that a request is about, if it is about one.
@@ -83,7 +85,8 @@ async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Probl
         app.registry.open(&id).await
     };
     let sandbox = outcome.await.map_err(|err| faces::problem(&err))?;
-    let workspace = Workspace::new(sandbox, caller.role, None);
+    let recorder = app.recorder(&caller, &parts.headers);
+    let workspace = Workspace::new(sandbox, caller.role(), None).recorded(recorder);
     Ok(Some(Visit { app: Arc::clone(app), caller, workspace }))
 }
 
@@ -103,9 +106,9 @@ pub(crate) fn unknown(id: &SandboxId) -> Error {
 
 /// Refuses a caller whose role is too small for what concerns no tree.
 pub(crate) fn demand(caller: &Caller, needed: Role, what: &str) -> engine::Result<()> {
-    if caller.role >= needed {
+    if caller.role() >= needed {
         return Ok(());
     }
-    let role = format!("{:?}", caller.role).to_lowercase();
+    let role = format!("{:?}", caller.role()).to_lowercase();
     Err(Error::new(ErrorKind::Forbidden, format!("the role {role} may not {what}")))
 }

@@ -67,10 +67,10 @@ impl Recorder {
 
 impl Pending<'_> {
     /// Writes down how it ended.
-    pub async fn end<T>(self, outcome: &Result<T>, told: impl FnOnce(&T) -> Told) {
+    pub async fn end(self, outcome: Result<Told, ErrorKind>) {
         match outcome {
-            Ok(done) => self.end_as(Outcome::Done, told(done)).await,
-            Err(err) => self.end_as(Outcome::Failed(err.kind()), Told::default()).await,
+            Ok(told) => self.end_as(Outcome::Done, told).await,
+            Err(kind) => self.end_as(Outcome::Failed(kind), Told::default()).await,
         }
     }
 

@@ -11,11 +11,14 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use engine::Error;
+use http::Method;
 use utoipa::openapi::{RefOr, Response};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::problem::Problem;
+pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
 
 /// Answers that many routes share, by the names that the description gives them.
@@ -62,6 +65,11 @@ pub(crate) fn named(route: &str) -> Named {
     } else {
         Named::None
     }
+}
+
+/// Whether somebody may send such a request, if he came by a signed address.
+pub(crate) fn lets_through(caller: &Caller, route: &str, method: &Method) -> bool {
+    sandboxes_v1::lets_through(caller, route, method)
 }
 
 /// Routes that ask who is there.

@@ -242,7 +242,7 @@ pub(super) async fn stats(visit: Visit) -> Result<Json<Stats>, Problem> {
 /// Refuses a caller who sees only a part of the sandbox, or has too small a role.
 pub(super) fn demand_whole(visit: &Visit, needed: Role, what: &str) -> Result<(), Problem> {
     let outcome = crate::visit::demand(&visit.caller, needed, what).and_then(|()| {
-        match &visit.caller.prefix {
+        match visit.caller.prefix() {
             None => Ok(()),
             Some(_) => {
                 let message = format!("a key for a part of a sandbox may not {what}");

@@ -1,42 +1,57 @@
 //! `/v1/sandboxes`: many sandboxes, and everything that can be done in each of them.
 
+mod audit;
 mod entry;
 mod errors;
 mod file;
+mod keys;
 mod listing;
 mod paths;
 mod relocate;
 mod sandboxes;
 mod search;
 mod showing;
+mod sign;
 mod snapshots;
 mod wire;
 
 use std::sync::Arc;
 
 use axum::response::Response;
+use http::Method;
 use utoipa::openapi::{Components, OpenApiBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::caller::Caller;
 
+pub use audit::EventBody;
 pub(crate) use errors::Refusal;
 pub(super) use errors::refusal_components;
 #[cfg(test)]
 pub(super) use errors::tests::table;
 
-/// Where everything of this face lies.
+/// Where everything in sandboxes lies.
 const PREFIX: &str = "/v1/sandboxes";
+/// Where everything of this face lies.
+const PREFIXES: [&str; 3] = [PREFIX, "/v1/keys", "/v1/audit"];
 
 /// Whether a route is one of this face.
 pub(super) fn speaks_for(route: &str) -> bool {
-    route.starts_with(PREFIX)
+    PREFIXES.iter().any(|prefix| route.starts_with(prefix))
+}
+
+/// Whether somebody may send such a request, if he came by a signed address.
+pub(super) fn lets_through(caller: &Caller, route: &str, method: &Method) -> bool {
+    sign::lets_through(caller, route, method)
 }
 
 /// Whether the requests of a route are about what is in a sandbox.
 pub(super) fn is_inside(route: &str) -> bool {
-    route.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with("/{id}/"))
+    // Whoever reads the audit of a sandbox may do so when it is gone.
+    let rest = route.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix("/{id}/"));
+    rest.is_some_and(|rest| rest != "audit")
 }
 
 /// An answer, with failures in the words of this face.
@@ -49,6 +64,12 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(sandboxes::create, sandboxes::list))
         .routes(routes!(sandboxes::show, sandboxes::change, sandboxes::delete))
         .routes(routes!(entry::stats))
+        .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::show, keys::revoke))
+        .routes(routes!(sign::sign))
+        .routes(routes!(audit::of_sandbox))
+        .routes(routes!(audit::of_server))
+        .routes(routes!(audit::of_gate))
         .routes(routes!(relocate::r#move))
         .routes(routes!(relocate::copy))
         .routes(routes!(snapshots::list, snapshots::create))

@@ -9,6 +9,7 @@ use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
 use super::errors::explain;
+use super::sign;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
@@ -34,6 +35,10 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let visit = Visit::from_request_parts(parts, state).await?;
         let place = Self::of_address(parts.uri.path(), visit.strip_workspace_prefix);
+        let place = place.and_then(|place| {
+            sign::check_path(&visit.caller, &place.path)?;
+            Ok(place)
+        });
         place.map_err(|err| explain(&err))
     }
 }

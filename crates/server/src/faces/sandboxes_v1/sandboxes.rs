@@ -9,7 +9,7 @@ use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use axum::{Extension, Json};
 use engine::{
     DotDot, Error, ErrorKind, NewKind, NewSandbox, Point, RegisteredChange, Role, SandboxId,
-    SandboxPath, SnapshotId,
+    SandboxPath, Scope, SnapshotId,
 };
 use http::header::LOCATION;
 use http::request::Parts;
@@ -20,6 +20,7 @@ use super::errors::{Refusals, explain};
 use super::wire::{NewSandboxRequest, Origin, SandboxBody, SandboxChange, SandboxList, TreeKind};
 use crate::app::App;
 use crate::caller::Caller;
+use crate::deeds::Doer;
 use crate::json_body;
 use crate::problem::Problem;
 use crate::query::{FromParams, Params, Query};
@@ -49,18 +50,20 @@ const MOST: u64 = 1000;
 )]
 pub(super) async fn create(
     State(app): State<Arc<App>>,
-    Extension(caller): Extension<Caller>,
+    doer: Doer,
     json_body::Json(request): json_body::Json<NewSandboxRequest>,
 ) -> Result<Response, Problem> {
-    let made = async {
-        demand(&caller, Role::Owner, "make sandboxes")?;
-        if caller.sandboxes.is_some() {
+    let caller = &doer.caller;
+    let work = async {
+        demand(caller, Role::Owner, "make sandboxes")?;
+        if !caller.sees_all() {
             let message = "a key for some sandboxes may not make others";
             return Err(Error::new(ErrorKind::Forbidden, message));
         }
         app.registry.create(new_sandbox(request)?).await
     };
-    let body = SandboxBody::new(made.await.map_err(|err| explain(&err))?, true);
+    let made = doer.does("create_sandbox", None, work, |made| Some(made.id.clone())).await;
+    let body = SandboxBody::new(made.map_err(|err| explain(&err))?, true);
     let location = HeaderValue::try_from(format!("/v1/sandboxes/{}", body.id)).ok();
     let location = AppendHeaders(location.map(|place| (LOCATION, place)));
     Ok((StatusCode::CREATED, location, Json(body)).into_response())
@@ -146,13 +149,13 @@ pub(super) async fn list(
     let limit = usize::try_from(query.limit.unwrap_or(USUAL)).unwrap_or(usize::MAX);
     let page = async {
         let after = query.cursor.as_deref().map(SandboxId::parse).transpose()?;
-        match &caller.sandboxes {
-            None => {
+        match &caller.grant.scope {
+            Scope::All => {
                 let page = app.registry.list(after.as_ref(), limit, &query.label).await?;
                 Ok((page.sandboxes, page.next))
             }
             // They are few, and each is looked up alone.
-            Some(own) => {
+            Scope::Only(own) => {
                 let mut found = Vec::new();
                 let own = own.iter().filter(|id| after.as_ref().is_none_or(|after| *id > after));
                 for id in own {
@@ -170,7 +173,7 @@ pub(super) async fn list(
         }
     };
     let (found, next) = page.await.map_err(|err: Error| explain(&err))?;
-    let is_owner = caller.role == Role::Owner;
+    let is_owner = caller.role() == Role::Owner;
     let sandboxes = found.into_iter().map(|known| SandboxBody::new(known, is_owner)).collect();
     Ok(Json(SandboxList { sandboxes, next_cursor: next.map(|id| id.to_string()) }))
 }
@@ -192,7 +195,7 @@ pub(super) async fn show(
 ) -> Result<Json<SandboxBody>, Problem> {
     let known = async { app.registry.stat(&id).await };
     let known = known.await.map_err(|err| explain(&err))?;
-    Ok(Json(SandboxBody::new(known, caller.role == Role::Owner)))
+    Ok(Json(SandboxBody::new(known, caller.role() == Role::Owner)))
 }
 
 /// Change the limits, labels or end of a sandbox.
@@ -208,13 +211,14 @@ pub(super) async fn show(
 )]
 pub(super) async fn change(
     State(app): State<Arc<App>>,
-    Extension(caller): Extension<Caller>,
+    doer: Doer,
     Seen(id): Seen,
     json_body::Json(body): json_body::Json<SandboxChange>,
 ) -> Result<Json<SandboxBody>, Problem> {
-    let changed = async {
-        demand(&caller, Role::Owner, "change sandboxes")?;
-        refuse_part(&caller)?;
+    let caller = &doer.caller;
+    let work = async {
+        demand(caller, Role::Owner, "change sandboxes")?;
+        refuse_part(caller)?;
         let SandboxChange { limits, labels, ttl } = body;
         let ttl = match ttl {
             None => None,
@@ -228,7 +232,8 @@ pub(super) async fn change(
         let change = RegisteredChange { limits: limits.map(Into::into), labels, ttl };
         app.registry.change(&id, change).await
     };
-    let known = changed.await.map_err(|err| explain(&err))?;
+    let changed = doer.does("change_sandbox", Some(&id), work, |_| None).await;
+    let known = changed.map_err(|err| explain(&err))?;
     Ok(Json(SandboxBody::new(known, true)))
 }
 
@@ -247,15 +252,17 @@ pub(super) async fn change(
 )]
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
-    Extension(caller): Extension<Caller>,
+    doer: Doer,
     Seen(id): Seen,
 ) -> Result<StatusCode, Problem> {
-    let removed = async {
-        demand(&caller, Role::Owner, "remove sandboxes")?;
-        refuse_part(&caller)?;
+    let caller = &doer.caller;
+    let work = async {
+        demand(caller, Role::Owner, "remove sandboxes")?;
+        refuse_part(caller)?;
         app.registry.remove(&id).await
     };
-    removed.await.map(|()| StatusCode::NO_CONTENT).map_err(|err| explain(&err))
+    let removed = doer.does("remove_sandbox", Some(&id), work, |()| None).await;
+    removed.map(|()| StatusCode::NO_CONTENT).map_err(|err| explain(&err))
 }
 
 /// The id of a sandbox that the caller may see, whether it is there or not.
@@ -277,7 +284,7 @@ impl FromRequestParts<Arc<App>> for Seen {
 
 /// Refuses whoever sees only a part of each sandbox.
 fn refuse_part(caller: &Caller) -> engine::Result<()> {
-    if caller.prefix.is_none() {
+    if caller.prefix().is_none() {
         return Ok(());
     }
     let message = "a key for a part of a sandbox may not change the whole";

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::response::{IntoResponse as _, Response};
-use axum::{Extension, Json};
 use bytes::Bytes;
 use engine::{
     Difference, DifferenceKind, DotDot, Error, ErrorKind, NewKind, NewSandbox, NewSnapshot, Point,
@@ -25,7 +25,7 @@ use super::errors::{Refusals, explain, shown};
 use super::paths;
 use super::wire::{RawBytes, SandboxBody, Stat, WireLimits, time};
 use crate::browsers::{ASK_AGAIN, INERT};
-use crate::caller::Caller;
+use crate::deeds::Doer;
 use crate::problem::{Problem, logged, render};
 use crate::query::{FromParams, Params, Query};
 use crate::reading::outgoing;
@@ -411,12 +411,12 @@ pub(super) struct ForkRequest {
 )]
 pub(super) async fn fork(
     visit: Visit,
-    Extension(caller): Extension<Caller>,
+    doer: Doer,
     json_body::Json(request): json_body::Json<ForkRequest>,
 ) -> Result<(StatusCode, Json<SandboxBody>), Problem> {
     demand_whole(&visit, Role::Owner, "fork sandboxes")?;
-    let made = async {
-        if caller.sandboxes.is_some() {
+    let work = async {
+        if !doer.caller.sees_all() {
             let message = "a key for some sandboxes may not make others";
             return Err(Error::new(ErrorKind::Forbidden, message));
         }
@@ -436,7 +436,8 @@ pub(super) async fn fork(
         };
         visit.registry.create(new).await
     };
-    let made = made.await.map_err(|err| explain(&err))?;
+    let made = doer.does("fork_sandbox", None, work, |made| Some(made.id.clone())).await;
+    let made = made.map_err(|err| explain(&err))?;
     Ok((StatusCode::CREATED, Json(SandboxBody::new(made, true))))
 }
 
