@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -37,6 +37,13 @@ pub(crate) fn look_at_link(path: &Path) -> io::Result<Metadata> {
 /// Opens a file for reading.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
+}
+
+/// Opens a file at its end, for this user alone; it is made when missing.
+pub(crate) fn append_to(path: &Path) -> Result<File> {
+    let mut options = fs::OpenOptions::new();
+    let opened = options.append(true).create(true).mode(0o600).open(path);
+    opened.with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// What a link holds.

@@ -1,5 +1,6 @@
 //! `serve` and `server`: open the tree, build the walls, listen until told to stop.
 
+mod audit;
 mod directory;
 mod log;
 mod machine;
@@ -20,7 +21,7 @@ use anyhow::{Context as _, Result};
 use engine::{ArchiveLimits, FileSystem, Registry, Sandbox, SandboxId, SandboxPath};
 use tokio::runtime::Runtime;
 
-use crate::config::{Access, Confine, Listen, ServeSettings};
+use crate::config::{Access, Confine, Listen, Many, ServeSettings};
 
 use log::Log;
 pub(crate) use machine::serve as server;
@@ -43,7 +44,8 @@ struct Launch {
     access: Access,
     listener: TcpListener,
     registry: Registry,
-    strip_workspace_prefix: bool,
+    many: Many,
+    audit: Option<audit::Target>,
     working_directory: SandboxPath,
     archive_limits: ArchiveLimits,
     most_connections: usize,
@@ -52,9 +54,10 @@ struct Launch {
 
 impl Launch {
     /// Serves until a signal comes.
-    async fn run(self, log: &Log) -> Result<()> {
+    async fn run(mut self, log: &Log) -> Result<()> {
         let stop = stop::on_signal(log.last_words())?;
-        let options = self.options()?;
+        let audit = self.audit.take().map(audit::Target::sink);
+        let options = server::Options { audit, ..self.options()? };
         let app = server::App::over(self.registry.clone(), options)
             .context("the server cannot be set up")?;
         self.registry.tend();
@@ -86,7 +89,12 @@ impl Launch {
             most_connections: self.most_connections,
             working_directory: self.working_directory.clone(),
             archive_limits: self.archive_limits,
-            strip_workspace_prefix: self.strip_workspace_prefix,
+            strip_workspace_prefix: self.many.strip_workspace_prefix == Some(true),
+            per_key: server::PerKey {
+                requests: self.many.rate_limit,
+                transfers: self.many.max_transfers,
+            },
+            audit: None,
             // Without a token, a web page could call through a name that it points at this machine.
             host_names: (self.access == Access::Open && address.ip().is_loopback())
                 .then(|| vec![listen.host().to_owned()]),

@@ -24,6 +24,7 @@ use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
 use crate::peers::{self, Peers};
 use crate::problem::{Class, Problem};
+use crate::quota::{self, Quotas};
 use crate::{cors, faces, framing, observe, visit};
 
 /// How many sessions may be open at once.
@@ -37,6 +38,7 @@ pub struct App {
     pub(crate) registry: Registry,
     pub(crate) keys: Keys,
     pub(crate) audit: Audit,
+    pub(crate) quotas: Quotas,
     pub(crate) sessions: Sessions,
     pub(crate) working_directory: SandboxPath,
     pub(crate) archive_limits: ArchiveLimits,
@@ -83,6 +85,7 @@ impl App {
             cors: cors::layer(&options.cors)?,
             keys: Keys::new(registry.store()),
             audit: Audit::new(Some(registry.store()), options.audit, Retention::default()),
+            quotas: Quotas::new(options.per_key),
             registry,
             sessions: Sessions::new(MOST_SESSIONS, SESSION_IDLE),
             working_directory: options.working_directory,
@@ -117,10 +120,12 @@ impl App {
     pub(crate) fn router(self: &Arc<Self>) -> Router {
         let guard = from_fn_with_state(Arc::clone(self), auth::admit);
         let peers = from_fn_with_state(Arc::clone(self), peers::attend);
+        let quota = from_fn_with_state(Arc::clone(self), quota::heed);
         let enter = from_fn_with_state(Arc::clone(self), visit::enter);
         let (router, _) = faces::guarded()
             .route_layer(peers)
             .route_layer(enter)
+            .route_layer(quota)
             .route_layer(guard)
             .merge(faces::open())
             .fallback(unknown_route)

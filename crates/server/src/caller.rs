@@ -80,7 +80,6 @@ impl Caller {
             Scope::Only(ids) => ids.first().filter(|_| ids.len() == 1),
         }
     }
-
 }
 
 /// Whether a signed address lets a request of this method through.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use engine::{ArchiveLimits, AuditSink, SandboxPath};
 
+use crate::quota::PerKey;
+
 /// How the server behaves towards its clients.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -23,6 +25,8 @@ pub struct Options {
     pub archive_limits: ArchiveLimits,
     /// Whether `workspace/` at the beginning of a path of `/v1/sandboxes` means the root.
     pub strip_workspace_prefix: bool,
+    /// How much of the server one key may take.
+    pub per_key: PerKey,
     /// Who else gets every event of the audit, as it comes.
     pub audit: Option<Arc<dyn AuditSink>>,
     /// Names besides the loopback ones that an open server answers to. With `None` it answers to
@@ -41,6 +45,7 @@ impl Options {
             working_directory: SandboxPath::root(),
             archive_limits: ArchiveLimits::default(),
             strip_workspace_prefix: false,
+            per_key: PerKey::default(),
             audit: None,
             host_names: None,
         }

@@ -1,5 +1,6 @@
 //! Settings of a server with many sandboxes.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -23,6 +24,19 @@ pub(crate) struct Many {
         require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new()
     )]
     pub(crate) strip_workspace_prefix: Option<bool>,
+
+    /// File that gets every change and every refusal as a line of JSON, or - for standard output;
+    /// the store keeps them in any case
+    #[arg(long, env = "SANDKEEP_AUDIT", value_name = "FILE")]
+    pub(crate) audit: Option<PathBuf>,
+
+    /// Requests a second that one key may send [default: any number]
+    #[arg(long, env = "SANDKEEP_RATE_LIMIT", value_name = "COUNT")]
+    pub(crate) rate_limit: Option<NonZero<u32>>,
+
+    /// Files and archives that one key may send or fetch at a time [default: any number]
+    #[arg(long, env = "SANDKEEP_MAX_TRANSFERS", value_name = "COUNT")]
+    pub(crate) max_transfers: Option<NonZero<usize>>,
 }
 
 impl Many {
@@ -31,6 +45,9 @@ impl Many {
         Self {
             host_roots: self.host_roots.or(lower.host_roots),
             strip_workspace_prefix: self.strip_workspace_prefix.or(lower.strip_workspace_prefix),
+            audit: self.audit.or(lower.audit),
+            rate_limit: self.rate_limit.or(lower.rate_limit),
+            max_transfers: self.max_transfers.or(lower.max_transfers),
         }
     }
 
@@ -39,11 +56,14 @@ impl Many {
         for root in self.host_roots.iter_mut().flatten() {
             *root = base.join(&*root);
         }
+        if let Some(file) = self.audit.as_mut().filter(|file| **file != Path::new("-")) {
+            *file = base.join(&*file);
+        }
         self
     }
 
     /// What holds when nobody says anything.
     pub(crate) fn usual() -> Self {
-        Self { host_roots: None, strip_workspace_prefix: Some(false) }
+        Self { strip_workspace_prefix: Some(false), ..Self::default() }
     }
 }

@@ -9,6 +9,7 @@ use crate::config::{Confine, Durability, FoundFile, ServeSettings};
 use crate::failure::OrHint as _;
 use crate::local;
 
+use super::audit;
 use super::log::Log;
 use super::records::{self, Records};
 use super::wall::Gate;
@@ -29,6 +30,7 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let staging = place::staging(&root, confine.staging.as_deref())?;
     let records = Records::of(&confine, &root)?;
     let host_roots = records::host_roots(&many)?;
+    let audit = audit::file(many.audit.as_deref())?;
     let listener = network::listen_on(&addresses)?;
     let threads = harden();
     // From here on there are threads, and all of them stand behind the wall.
@@ -55,7 +57,8 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
         archive_limits: archive_limits(&confine),
         most_connections: confine.most_connections(),
         registry,
-        strip_workspace_prefix: many.strip_workspace_prefix == Some(true),
+        many,
+        audit,
         listen,
     };
     runtime.block_on(launch.run(&log))

@@ -8,7 +8,7 @@ use engine::{
     SandboxPath, Store,
 };
 
-use crate::config::{Access, Confine, MAIN, ServerSettings};
+use crate::config::{Access, Confine, MAIN, Many, ServerSettings};
 use crate::staging;
 
 use super::log::Log;
@@ -54,7 +54,8 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
         archive_limits: ArchiveLimits::default(),
         most_connections: Confine::default().most_connections(),
         registry,
-        strip_workspace_prefix: false,
+        many: Many::usual(),
+        audit: None,
         listen,
     };
     runtime(threads)?.block_on(launch.run(&log))

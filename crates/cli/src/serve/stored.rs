@@ -9,6 +9,7 @@ use engine::{
 use crate::config::{Confine, LimitWish, Reach, ServeSettings, StoreUrl};
 use crate::{local, stores};
 
+use super::audit;
 use super::log::Log;
 use super::wall::Gate;
 use super::welcome::{Scope, Welcome};
@@ -26,6 +27,7 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
     let prefix = place::given_prefix(confine.root_prefix.as_deref().unwrap_or("/"))?;
     let (url, reach) = stores::settle(url)?;
     let host_roots = records::host_roots(&many)?;
+    let audit = audit::file(many.audit.as_deref())?;
     let listener = network::listen_on(&addresses)?;
     let options = sharing.options(network::port(&listener)?);
     options.disk_cache.iter().try_for_each(|cache| local::make_lasting_dir(&cache.dir))?;
@@ -53,7 +55,8 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
         archive_limits: archive_limits(&confine),
         most_connections: confine.most_connections(),
         registry,
-        strip_workspace_prefix: many.strip_workspace_prefix == Some(true),
+        many,
+        audit,
         listen,
     };
     runtime.block_on(launch.run(&log))

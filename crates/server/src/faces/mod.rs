@@ -72,6 +72,11 @@ pub(crate) fn lets_through(caller: &Caller, route: &str, method: &Method) -> boo
     sandboxes_v1::lets_through(caller, route, method)
 }
 
+/// Whether the requests of a route send or fetch files or archives.
+pub(crate) fn is_transfer(route: &str) -> bool {
+    fs_v1::is_transfer(route) || sandboxes_v1::is_transfer(route)
+}
+
 /// Routes that ask who is there.
 pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().merge(fs_v1::routes()).merge(sandboxes_v1::routes()).merge(meta::guarded())

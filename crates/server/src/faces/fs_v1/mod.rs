@@ -27,6 +27,11 @@ pub(super) fn speaks_for(route: &str) -> bool {
     route.starts_with("/v1/fs/") || route.starts_with("/v1/sessions/")
 }
 
+/// Whether the requests of a route send or fetch files or archives.
+pub(super) fn is_transfer(route: &str) -> bool {
+    route == "/v1/fs/file" || route.ends_with("load-batch")
+}
+
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(entries::entries))

@@ -42,6 +42,13 @@ pub(super) fn speaks_for(route: &str) -> bool {
     PREFIXES.iter().any(|prefix| route.starts_with(prefix))
 }
 
+/// Whether the requests of a route send or fetch files or archives.
+pub(super) fn is_transfer(route: &str) -> bool {
+    let words = ["fs/", "fs-archive", "snapshot-import", "snapshots/{snapshot}/export"];
+    let rest = route.strip_prefix("/v1/sandboxes/{id}/");
+    rest.is_some_and(|rest| words.iter().any(|word| rest.starts_with(word)))
+}
+
 /// Whether somebody may send such a request, if he came by a signed address.
 pub(super) fn lets_through(caller: &Caller, route: &str, method: &Method) -> bool {
     sign::lets_through(caller, route, method)
