@@ -103,6 +103,8 @@ impl Staging<'_> {
         let modified = node.modified;
         self.work(modified, |draft| {
             let way = draft.resolve(&path, Links::Keep).map_err(crossed)?;
+            // A directory keeps the time that the archive tells, whatever comes into it later.
+            draft.now = way.dirs.last().map_or(draft.root.modified, |dir| dir.node.modified);
             let there = way.item().map(|item| item.node.directory());
             let node = match (there, node.directory()) {
                 (Some(Some(held)), Some(_)) => {

@@ -75,11 +75,11 @@ impl<'a, R: Read> Content<'a, R> {
         let compressed = self.source.position() - self.begin;
         let measured = Measured { crc: self.crc.sum(), compressed, ..self.measured };
         let told = Measured { crc: header.crc, compressed: header.compressed, size: header.size };
-        let is_told = told == measured;
         // With a descriptor, the header should say nothing, but may say it all, or the sizes.
         let sizes_only = Measured { crc: 0, ..measured };
-        let is_silent = told == Measured::default() || told == sizes_only;
-        if self.left.unwrap_or_default() != 0 || !is_told && !(header.has_descriptor && is_silent) {
+        let may_say_less = [Measured::default(), sizes_only].contains(&told);
+        let is_true = told == measured || header.has_descriptor && may_say_less;
+        if self.left.is_some_and(|left| left != 0) || !is_true {
             return Err(contradiction());
         }
         if header.has_descriptor {

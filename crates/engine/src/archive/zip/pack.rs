@@ -149,10 +149,10 @@ impl Zip {
         }
         match &mut open.content {
             Content::Held(held) => held.extend_from_slice(bytes),
-            Content::Deflated(Some(through)) => deflate(through, bytes, FlushCompress::None, out)?,
+            Content::Deflated(Some(through)) => deflate(through, bytes, Ending::Open, out)?,
             Content::Deflated(through) => {
                 let chosen = through.insert(chosen(&mut self.deflate, bytes)?);
-                deflate(chosen, bytes, FlushCompress::None, out)?;
+                deflate(chosen, bytes, Ending::Open, out)?;
             }
         }
         Ok(())
@@ -166,7 +166,7 @@ impl Zip {
             Content::Held(held) => {
                 let mut short = Vec::new();
                 self.deflate.reset();
-                deflate(&mut self.deflate, &held, FlushCompress::Finish, &mut short)?;
+                deflate(&mut self.deflate, &held, Ending::Closed, &mut short)?;
                 if short.len() >= held.len() {
                     (told.method, short) = (STORED, held);
                 }
@@ -177,7 +177,7 @@ impl Zip {
             }
             Content::Deflated(through) => {
                 let mut through = through.ok_or_else(changed)?;
-                deflate(&mut through, &[], FlushCompress::Finish, out)?;
+                deflate(&mut through, &[], Ending::Closed, out)?;
                 let measured = Measured { crc, compressed: through.total_out(), size };
                 let form = if told.is_large { descriptor::long } else { descriptor::short };
                 out.extend_from_slice(&form(&DESCRIPTOR.to_le_bytes(), measured));
@@ -195,18 +195,24 @@ fn chosen(trial: &mut Compress, first: &[u8]) -> Result<Compress> {
     let sample = first.get(..first.len().min(SMALL as usize)).unwrap_or_default();
     let mut short = Vec::new();
     trial.reset();
-    deflate(trial, sample, FlushCompress::Finish, &mut short)?;
+    deflate(trial, sample, Ending::Closed, &mut short)?;
     let is_worth_it = short.len() < sample.len() - sample.len() / 32;
     let level = if is_worth_it { Compression::default() } else { Compression::none() };
     Ok(Compress::new(level, false))
 }
 
-fn deflate(
-    through: &mut Compress,
-    mut bytes: &[u8],
-    flush: FlushCompress,
-    out: &mut Vec<u8>,
-) -> Result<()> {
+/// Whether more of a content follows.
+#[derive(Clone, Copy)]
+enum Ending {
+    Open,
+    Closed,
+}
+
+fn deflate(through: &mut Compress, mut bytes: &[u8], end: Ending, out: &mut Vec<u8>) -> Result<()> {
+    let flush = match end {
+        Ending::Open => FlushCompress::None,
+        Ending::Closed => FlushCompress::Finish,
+    };
     loop {
         out.reserve(16 << 10);
         let before = through.total_in();
@@ -214,9 +220,9 @@ fn deflate(
             Error::new(ErrorKind::Io, "a file could not be compressed").because(err)
         })?;
         bytes = bytes.get((through.total_in() - before) as usize..).unwrap_or_default();
-        let is_done = match flush {
-            FlushCompress::Finish => status == Status::StreamEnd,
-            _ => bytes.is_empty(),
+        let is_done = match end {
+            Ending::Open => bytes.is_empty(),
+            Ending::Closed => status == Status::StreamEnd,
         };
         if is_done {
             return Ok(());

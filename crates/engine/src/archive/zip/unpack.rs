@@ -11,7 +11,7 @@ use super::header::Header;
 use super::ledger::Ledger;
 use super::source::Source;
 use super::{CENTRAL, END, LOCAL, directory};
-use crate::Result;
+use crate::{Error, Result};
 
 /// What members have until the central directory tells their modes.
 pub(super) const FILE_MODE: u32 = 0o644;
@@ -52,21 +52,13 @@ fn member<'a, R: Read>(
     count: &mut Count<'_>,
     members: &mut dyn Members<'a>,
 ) -> Result<Measured> {
-    let (path, modified) = (&*header.path, header.modified);
-    let size = header.told_size().unwrap_or_default();
     if header.is_directory {
-        let place = (!path.as_os_str().is_empty()).then(|| count.member(path, size)).transpose()?;
-        if let Some(place) = place {
-            members.gauge()(size)?;
-            members.directory(path, DIRECTORY_MODE, modified).map_err(|err| err.on(&place))?;
-        }
-        let nothing = Box::new(|more, _| if more == 0 { Ok(()) } else { Err(filled()) });
-        let content = Content::new(header, source, inflate, nothing);
-        return content.finish(header).and_then(|measured| match measured.size {
-            0 => Ok(measured),
-            _ => Err(filled()),
-        });
+        take_directory(header, count, members)?;
+        let meter = Box::new(|more, _| if more == 0 { Ok(()) } else { Err(filled()) });
+        let measured = Content::new(header, source, inflate, meter).finish(header)?;
+        return if measured.size == 0 { Ok(measured) } else { Err(filled()) };
     }
+    let (path, size) = (&*header.path, header.told_size().unwrap_or_default());
     if path.as_os_str().is_empty() {
         return Err(bad("a member has no name"));
     }
@@ -75,10 +67,25 @@ fn member<'a, R: Read>(
     room(size)?;
     let meter = Box::new(move |more, total| count.bytes(more).and_then(|()| room(total)));
     let mut content = Content::new(header, source, inflate, meter);
-    let outcome = members.file(path, FILE_MODE, modified, &mut content);
+    let outcome = members.file(path, FILE_MODE, header.modified, &mut content);
     outcome.and_then(|()| content.finish(header)).map_err(|err| err.on(&place))
 }
 
-fn filled() -> crate::Error {
+/// The destination itself may be a member, and means nothing.
+fn take_directory<'a>(
+    header: &Header,
+    count: &mut Count<'_>,
+    members: &mut dyn Members<'a>,
+) -> Result<()> {
+    let path = &*header.path;
+    if path.as_os_str().is_empty() {
+        return Ok(());
+    }
+    let place = count.member(path, 0)?;
+    members.gauge()(0)?;
+    members.directory(path, DIRECTORY_MODE, header.modified).map_err(|err| err.on(&place))
+}
+
+fn filled() -> Error {
     bad("a directory has content")
 }
