@@ -28,6 +28,7 @@ promises! {
     a_wrong_checksum_leaves_nothing_whatever_the_format needs ArchiveFormats;
     a_frame_that_asks_for_too_much_memory_leaves_nothing needs ArchiveFormats;
     a_pack_of_every_format_unpacks_to_the_same_tree needs ArchiveFormats;
+    a_pack_of_every_format_keeps_names_that_are_not_utf_8 needs ArchiveFormats;
     a_pack_of_every_format_may_be_of_one_file needs ArchiveFormats;
     a_pack_of_every_format_may_hold_nothing needs ArchiveFormats;
     a_pack_of_every_format_keeps_links_modes_and_times needs ArchiveFormats, Links, Metadata;
@@ -245,6 +246,19 @@ async fn a_pack_of_every_format_unpacks_to_the_same_tree(tree: Tree) {
         let dir = format!("/{format:?}");
         unpack(&tree, &dir, *format, pack(&tree, "/from", *format).await).await;
         assert!(beneath(&tree, &dir).await == before, "{format:?}");
+    }
+}
+
+/// Long ones too, for which a header of tar has no room.
+async fn a_pack_of_every_format_keeps_names_that_are_not_utf_8(tree: Tree) {
+    let long = format!("\u{10fe80}{}", "x".repeat(150));
+    tree.put(&format!("/from/{long}"), "long").await;
+    tree.put("/from/a\u{10feff}", "short").await;
+    let before = beneath(&tree, "/from").await;
+    for format in ArchiveFormat::ALL {
+        let dir = format!("/{format:?}");
+        unpack(&tree, &dir, *format, pack(&tree, "/from", *format).await).await;
+        assert_eq!(beneath(&tree, &dir).await, before, "{format:?}");
     }
 }
 

@@ -18,7 +18,8 @@ promises! {
     a_zip_may_hold_a_directory_twice needs ArchiveFormats;
     a_zip_may_hold_an_empty_file_that_is_told_of_behind_it needs ArchiveFormats;
     a_name_is_utf_8_if_it_says_so needs ArchiveFormats;
-    a_name_is_of_the_ibm_pc_if_it_says_nothing needs ArchiveFormats;
+    a_name_that_says_nothing_is_utf_8_or_of_the_ibm_pc needs ArchiveFormats;
+    a_header_may_tell_some_of_what_follows_the_content needs ArchiveFormats;
     a_name_may_be_told_in_utf_8_besides needs ArchiveFormats;
     a_zip_tells_times_to_the_second_if_it_can needs ArchiveFormats;
     a_zip_gives_modes_without_setuid needs ArchiveFormats, Metadata;
@@ -211,13 +212,24 @@ async fn a_name_is_utf_8_if_it_says_so(tree: Tree) {
     bad_member(&tree, &stored("x", "").tell(|told| told.name = b"\xff".to_vec())).await;
 }
 
-async fn a_name_is_of_the_ibm_pc_if_it_says_nothing(tree: Tree) {
-    let named = stored("x", "x").tell(|told| {
-        told.flags = 0;
-        told.name = b"gr\x81n".to_vec();
-    });
-    unpacked(&tree, Zip::default().member(&named)).await;
-    assert_eq!(tree.names("/to").await, ["grün"]);
+async fn a_name_that_says_nothing_is_utf_8_or_of_the_ibm_pc(tree: Tree) {
+    let named = |name: &'static [u8]| {
+        stored("x", "x").tell(|told| {
+            told.flags = 0;
+            told.name = name.to_vec();
+        })
+    };
+    let zip = Zip::default().member(&named(b"gr\x81n")).member(&named("blå".as_bytes()));
+    unpacked(&tree, zip).await;
+    assert_eq!(tree.names("/to").await, ["blå", "grün"]);
+}
+
+/// As `zip` does it into a pipe, which knows the size of a file beforehand.
+async fn a_header_may_tell_some_of_what_follows_the_content(tree: Tree) {
+    let mut member = streamed("file", "content");
+    member.local.size = member.central.size;
+    unpacked(&tree, good_start().member(&member)).await;
+    assert_eq!(tree.text("/to/file").await, "content");
 }
 
 async fn a_name_may_be_told_in_utf_8_besides(tree: Tree) {

@@ -75,10 +75,15 @@ impl<'a, R: Read> Content<'a, R> {
         let compressed = self.source.position() - self.begin;
         let measured = Measured { crc: self.crc.sum(), compressed, ..self.measured };
         let told = Measured { crc: header.crc, compressed: header.compressed, size: header.size };
-        // With a descriptor, the header should say nothing, but may say it all, or the sizes.
-        let sizes_only = Measured { crc: 0, ..measured };
-        let may_say_less = [Measured::default(), sizes_only].contains(&told);
-        let is_true = told == measured || header.has_descriptor && may_say_less;
+        // With a descriptor, the header should say nothing. Programs tell what they know all the
+        // same, so that each number is nothing or the truth.
+        let numbers = [
+            (u64::from(told.crc), u64::from(measured.crc)),
+            (told.compressed, measured.compressed),
+            (told.size, measured.size),
+        ];
+        let is_part = numbers.iter().all(|(told, truth)| *told == 0 || told == truth);
+        let is_true = told == measured || header.has_descriptor && is_part;
         if self.left.is_some_and(|left| left != 0) || !is_true {
             return Err(contradiction());
         }

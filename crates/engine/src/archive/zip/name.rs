@@ -7,7 +7,7 @@ use super::IS_UTF_8;
 use super::extra::Extra;
 use crate::{Result, name};
 
-/// The letters of the IBM PC, from 0x80 on, which is what names are in that say nothing else.
+/// The letters of the IBM PC, from 0x80 on, for names that say nothing and are not UTF-8.
 const UPPER_HALF: &str = concat!(
     "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒ",
     "áíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐",
@@ -24,7 +24,11 @@ pub(super) fn decode(given: &[u8], flags: u16, extra: &Extra<'_>) -> Result<Vec<
         _ if flags & IS_UTF_8 != 0 => utf_8(given)?.to_owned(),
         // It holds only for the name that it was made for.
         Some((checksum, unicode)) if checksum == crc(given) => utf_8(unicode)?.to_owned(),
-        Some(_) | None => given.iter().map(|byte| letter(*byte)).collect(),
+        // Programs on Unix write what the name is there, and say nothing.
+        Some(_) | None => match std::str::from_utf8(given) {
+            Ok(text) => text.to_owned(),
+            Err(_) => given.iter().map(|byte| letter(*byte)).collect(),
+        },
     };
     if text.contains('\\') {
         let shown = text.escape_debug();

@@ -147,3 +147,65 @@ fn put32(out: &mut Vec<u8>, number: u32) {
 fn put64(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&number.to_le_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::descriptor;
+    use super::super::header::{Central, Header};
+    use super::super::source::Source;
+    use super::*;
+
+    const HUGE: Measured = Measured { crc: 7, compressed: 5 << 30, size: 6 << 30 };
+
+    fn told(is_streamed: bool) -> Telling {
+        let modified = UnixTime { seconds: 1_000_000_001, nanoseconds: 0 };
+        let (name, mode, is_large) = ("dir/file".to_owned(), 0o100_644, true);
+        Telling { name, mode, modified, method: 8, is_streamed, is_large }
+    }
+
+    fn measured(header: &Header) -> Measured {
+        Measured { crc: header.crc, compressed: header.compressed, size: header.size }
+    }
+
+    #[test]
+    fn sizes_and_places_beyond_four_gib_come_back_from_the_central_directory() {
+        for (tell, offset) in [(HUGE, 7 << 30), (HUGE, 1), (Measured { size: 1, ..HUGE }, 2)] {
+            let mut out = Vec::new();
+            told(true).central(tell, offset, &mut out);
+            let mut source = Source::new(&out[4..]);
+            let central = Central::read(&mut source).unwrap();
+            assert_eq!((measured(&central.header), central.offset), (tell, offset));
+            assert!(source.is_at_end().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_place_beyond_four_gib_comes_back_where_sizes_are_small() {
+        let small = Measured { crc: 7, compressed: 5, size: 6 };
+        let mut out = Vec::new();
+        told(false).central(small, u64::from(u32::MAX), &mut out);
+        let central = Central::read(&mut Source::new(&out[4..])).unwrap();
+        assert_eq!((measured(&central.header), central.offset), (small, u64::from(u32::MAX)));
+    }
+
+    #[test]
+    fn a_local_header_tells_large_sizes_or_that_they_follow() {
+        for (is_streamed, tell) in [(false, HUGE), (true, Measured::default())] {
+            let mut out = Vec::new();
+            told(is_streamed).local(HUGE, &mut out);
+            let header = Header::local(&mut Source::new(&out[4..])).unwrap();
+            assert_eq!(measured(&header), tell);
+            assert_eq!(header.modified.seconds, 1_000_000_001);
+        }
+    }
+
+    #[test]
+    fn a_descriptor_of_large_sizes_is_understood() {
+        let wrong = Measured { size: HUGE.size + 1, ..HUGE };
+        let signature = [0x50, 0x4b, 0x07, 0x08];
+        let long = descriptor::long(&signature, HUGE);
+        assert!(descriptor::short(&signature, HUGE).is_empty());
+        assert!(descriptor::check(&mut Source::new(&*long), HUGE).is_ok());
+        assert!(descriptor::check(&mut Source::new(&*long), wrong).is_err());
+    }
+}

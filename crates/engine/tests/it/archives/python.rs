@@ -66,9 +66,9 @@ assert archive.read("text") == b"text" * 100_000
 
 /// More members than the usual end record can count.
 #[tokio::test]
-async fn python_reads_our_zip_of_70_000_members_and_so_do_we() {
+async fn python_reads_our_zip_of_66_000_members_and_so_do_we() {
     let files = memory().await;
-    fill(&files, 70_000, |number| format!("/{}/{number}", number / 1000)).await;
+    fill(&files, 66_000, |number| format!("/{}/{number}", number / 1000)).await;
     let archive = pack(&files, ArchiveFormat::Zip).await;
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("archive.zip"), &archive).unwrap();
@@ -77,12 +77,12 @@ async fn python_reads_our_zip_of_70_000_members_and_so_do_we() {
         r#"
 import zipfile
 archive = zipfile.ZipFile("archive.zip")
-print(len(archive.infolist()), archive.read("69/69999").decode())
+print(len(archive.infolist()), archive.read("65/65999").decode())
 "#,
     );
-    assert_eq!(told, "70070 file 69999\n");
+    assert_eq!(told, "66066 file 65999\n");
     let copy = memory().await;
-    assert_eq!(unpack(&copy, ArchiveFormat::Zip, archive).await.unwrap().entries, 70_070);
+    assert_eq!(unpack(&copy, ArchiveFormat::Zip, archive).await.unwrap().entries, 66_066);
     assert_eq!(copy.usage().await.unwrap(), files.usage().await.unwrap());
 }
 
