@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use engine::{
-    ArchiveLimits, ByteStream, Content, Create, Depth, DotDot, Entry, EntryKind, EntryStream,
-    Error, ErrorKind, FileSystem, If, Leader, Links, MetadataChange, OpenFile, OpenOptions, Page,
-    Parents, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, WriteMode,
-    WriteOptions, Written,
+    ArchiveFormat, ArchiveLimits, ByteStream, Content, Create, Depth, DotDot, Entry, EntryKind,
+    EntryStream, Error, ErrorKind, FileSystem, If, Leader, Links, MetadataChange, OpenFile,
+    OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked,
+    Usage, WriteMode, WriteOptions, Written,
 };
 use futures::StreamExt as _;
 use http::Method;
@@ -146,8 +146,10 @@ impl FileSystem for Remote {
         &self,
         dir: &SandboxPath,
         archive: ByteStream,
+        format: ArchiveFormat,
         limits: ArchiveLimits,
     ) -> Result<Unpacked> {
+        refuse_all_but_tar(format)?;
         if limits != ArchiveLimits::default() {
             return Err(unsupported("limit what is unpacked"));
         }
@@ -162,7 +164,13 @@ impl FileSystem for Remote {
         Ok(Unpacked { entries: entries.unwrap_or(paths.len() as u64), paths })
     }
 
-    async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
+    async fn pack(
+        &self,
+        path: &SandboxPath,
+        format: ArchiveFormat,
+        limits: ArchiveLimits,
+    ) -> Result<ByteStream> {
+        refuse_all_but_tar(format)?;
         let mut request = self.about(Method::GET, "/v1/fs/download-batch", path);
         let ArchiveLimits { bytes, entries, depth } = limits;
         for (name, most) in [("maxBytes", bytes), ("maxEntries", entries), ("maxDepth", depth)] {
@@ -303,6 +311,15 @@ fn taken_if_new(err: Error, options: &WriteOptions, file: &SandboxPath) -> Error
         return Error::new(ErrorKind::AlreadyExists, "something is there already").on(file);
     }
     err.on(file)
+}
+
+fn refuse_all_but_tar(format: ArchiveFormat) -> Result<()> {
+    match format {
+        ArchiveFormat::Tar => Ok(()),
+        ArchiveFormat::TarGz | ArchiveFormat::TarZst | ArchiveFormat::Zip => {
+            Err(unsupported("take or give archives other than plain tar"))
+        }
+    }
 }
 
 fn unsupported(what: &str) -> Error {

@@ -23,6 +23,8 @@ pub enum Ability {
     UnpackLimits,
     /// An archive that breaks off says which limit it met.
     PackErrors,
+    /// Archives may be compressed, or zip.
+    ArchiveFormats,
     /// Many changes can be made as one.
     Batches,
     /// States can be kept and brought back.
@@ -44,6 +46,7 @@ impl Ability {
         Self::LastingHandles,
         Self::UnpackLimits,
         Self::PackErrors,
+        Self::ArchiveFormats,
         Self::Batches,
         Self::Snapshots,
         Self::Fifos,

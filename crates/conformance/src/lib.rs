@@ -28,6 +28,7 @@ mod promise;
 mod promises;
 mod tree;
 mod trial;
+mod zip;
 
 pub use ability::Ability;
 pub use fixture::{Fixture, PlantFifo};

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    DotDot, Entry, EntryKind, Error, ErrorKind, FileSystem, If, Links, Page, Parents, Part, Result,
-    SandboxPath, Span, Version, WriteMode, WriteOptions, Written,
+    ArchiveFormat, ArchiveLimits, DotDot, Entry, EntryKind, Error, ErrorKind, FileSystem, If,
+    Links, Page, Parents, Part, Result, SandboxPath, Span, Version, WriteMode, WriteOptions,
+    Written,
 };
 use futures::TryStreamExt as _;
 use futures::future::join_all;
@@ -83,6 +84,29 @@ impl Tree {
         if let Some(place) = self.place.as_deref().and_then(|place| place.to_str()) {
             assert!(!err.to_string().contains(place), "{err}");
         }
+    }
+
+    /// Holds that an archive is refused with this kind and changes nothing, whether or not the
+    /// directory exists. Gives the last message.
+    pub(crate) async fn refuses(
+        &self,
+        archive: &[u8],
+        format: ArchiveFormat,
+        limits: ArchiveLimits,
+        kind: ErrorKind,
+    ) -> String {
+        self.put("/to/kept", "kept").await;
+        let before = self.picture().await;
+        let mut message = String::new();
+        for dir in ["/to", "/new/dir"] {
+            let body = body::whole(archive.to_vec());
+            let outcome = self.unpack(&at(dir), body, format, limits).await;
+            let err = outcome.expect_err("this must be refused");
+            assert_eq!(err.kind(), kind, "{dir}: {err}");
+            assert_eq!(self.picture().await, before);
+            message = err.to_string();
+        }
+        message
     }
 
     /// What is at a path, links followed.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
-use crate::archive::{ArchiveLimits, Unpacked};
+use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::{
     Entry, Error, ErrorKind, Leader, Result, SandboxPath, Snapshots, Step, UnixTime, Usage, Version,
 };
@@ -71,17 +71,23 @@ pub trait FileSystem: fmt::Debug + Send + Sync + 'static {
     /// How much the tree holds.
     async fn usage(&self) -> Result<Usage>;
 
-    /// Unpacks a tar archive into a directory, which is made. A bad archive leaves nothing behind.
+    /// Unpacks an archive into a directory, which is made. A bad archive leaves nothing behind.
     async fn unpack(
         &self,
         dir: &SandboxPath,
         archive: ByteStream,
+        format: ArchiveFormat,
         limits: ArchiveLimits,
     ) -> Result<Unpacked>;
 
-    /// A tar archive of what a directory holds, or of one file, sorted. With limits the tree is
+    /// An archive of what a directory holds, or of one file, sorted. With limits the tree is
     /// measured before the first byte; special files are left out.
-    async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream>;
+    async fn pack(
+        &self,
+        path: &SandboxPath,
+        format: ArchiveFormat,
+        limits: ArchiveLimits,
+    ) -> Result<ByteStream>;
 
     /// Takes steps in order, all of them or none: nobody sees a state between, and one that fails
     /// takes all back. Gives what is at each step's path afterwards. A tree that cannot do that

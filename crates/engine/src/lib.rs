@@ -33,7 +33,7 @@ mod virtual_fs;
 mod walk;
 mod workspace;
 
-pub use archive::{ArchiveLimits, Unpacked};
+pub use archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 pub use audit::{
     Audit, AuditCursor, AuditEvent, AuditLog, AuditPage, AuditSink, Outcome, Pending, Recorder,
     Retention, Told,

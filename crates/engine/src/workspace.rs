@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::archive::{ArchiveLimits, Unpacked};
+use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::audit::{Recorder, Told, is_refusal};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, If, Leader, Links,
@@ -152,20 +152,26 @@ impl Workspace {
         self.look("usage", &root, self.sandbox.files.usage()).await
     }
 
-    /// Unpacks a tar archive into a directory.
+    /// Unpacks an archive into a directory.
     pub async fn unpack(
         &self,
         dir: &SandboxPath,
         archive: ByteStream,
+        format: ArchiveFormat,
         limits: ArchiveLimits,
     ) -> Result<Unpacked> {
-        let work = self.sandbox.files.unpack(dir, archive, limits);
+        let work = self.sandbox.files.unpack(dir, archive, format, limits);
         self.change("unpack", Subject::At(dir), work, |_| Told::default()).await
     }
 
-    /// A tar archive of what a directory holds, or of one file.
-    pub async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
-        self.look("pack", path, self.sandbox.files.pack(path, limits)).await
+    /// An archive of what a directory holds, or of one file.
+    pub async fn pack(
+        &self,
+        path: &SandboxPath,
+        format: ArchiveFormat,
+        limits: ArchiveLimits,
+    ) -> Result<ByteStream> {
+        self.look("pack", path, self.sandbox.files.pack(path, format, limits)).await
     }
 
     /// Takes steps in order, all of them or none.

@@ -12,6 +12,7 @@
 //! - `descent`: down a tree and up again, for those who scan and compare
 //! - `restore`, `stage`, `journal`, `record`, `exchange`: a tree brought back to an earlier state
 
+mod amend;
 mod beneath;
 mod clock;
 mod copy;

@@ -150,6 +150,10 @@ impl StagedTree {
         Ok(())
     }
 
+    pub(crate) fn top(&self) -> &OwnedFd {
+        &self.top
+    }
+
     fn spot(&self) -> &Spot {
         self.scratch.spot()
     }
@@ -204,8 +208,9 @@ impl StagedTree {
         }
     }
 
+    /// What was said of a directory last holds.
     fn finish_directories(&mut self) -> Result<()> {
-        for (path, mode, modified) in std::mem::take(&mut self.directories).iter().rev() {
+        for (path, mode, modified) in &std::mem::take(&mut self.directories) {
             let dir = open_beneath(&self.top, path.as_os_str().as_bytes())?;
             // Without these bits its owner could never remove it through us again.
             set_mode_and_time(&dir, *mode | 0o700, *modified)?;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use engine::{
-    ArchiveLimits, ByteStream, Content, EntryKind, FileSystem as _, If, Links, Parents,
-    SandboxPath, Span, WriteMode, WriteOptions,
+    ArchiveFormat, ArchiveLimits, ByteStream, Content, EntryKind, FileSystem as _, If, Links,
+    Parents, SandboxPath, Span, WriteMode, WriteOptions,
 };
 use futures::StreamExt as _;
 use serde_json::json;
@@ -78,8 +78,11 @@ async fn fetch_directory(
     out: &mut Output,
 ) -> Result<()> {
     let target = target(path, flags.local.as_deref())?;
-    let archive =
-        tree.files.pack(path, ArchiveLimits::default()).await.map_err(|err| err.on(path))?;
+    let archive = tree
+        .files
+        .pack(path, ArchiveFormat::Tar, ArchiveLimits::default())
+        .await
+        .map_err(|err| err.on(path))?;
     let (archive, bytes) = measured(Progress::new(None).watch(archive));
     let (archive, filter) = match flags.strict {
         true => (archive, Arc::default()),
@@ -87,7 +90,9 @@ async fn fetch_directory(
     };
     let new = local::make_dir(&target)?;
     let root = SandboxPath::root();
-    let unpacked = directory(&target)?.unpack(&root, archive, ArchiveLimits::default()).await;
+    let unpacked = directory(&target)?
+        .unpack(&root, archive, ArchiveFormat::Tar, ArchiveLimits::default())
+        .await;
     if unpacked.is_err() && new {
         local::remove_empty_dir(&target);
     }

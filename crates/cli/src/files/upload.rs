@@ -1,7 +1,7 @@
 //! `upload`: local files and directories into a directory.
 
 use anyhow::{Result, anyhow};
-use engine::{ArchiveLimits, SandboxPath, Unpacked};
+use engine::{ArchiveFormat, ArchiveLimits, SandboxPath, Unpacked};
 use serde_json::json;
 
 use crate::command_line::TransferFlags;
@@ -36,7 +36,10 @@ pub(super) async fn run(flags: &TransferFlags, tree: &Tree, out: &mut Output) ->
 async fn unpack(archive: LocalArchive, dir: &SandboxPath, tree: &Tree) -> Result<Unpacked> {
     let progress = Progress::new(Some(archive.bytes));
     let (body, thread) = archive.stream();
-    let outcome = tree.files.unpack(dir, progress.watch(body), ArchiveLimits::default()).await;
+    let outcome = tree
+        .files
+        .unpack(dir, progress.watch(body), ArchiveFormat::Tar, ArchiveLimits::default())
+        .await;
     let built = thread.join().map_err(|_| anyhow!("the local files cannot be read"))?;
     match (outcome, built) {
         (Ok(unpacked), _) => Ok(unpacked),

@@ -1,6 +1,6 @@
 //! Unpacking tar archives.
 
-use engine::{ArchiveLimits, EntryKind, ErrorKind, Unpacked};
+use engine::{ArchiveFormat, ArchiveLimits, EntryKind, ErrorKind, Unpacked};
 use tar::EntryType;
 
 use crate::archive::{Tar, header};
@@ -19,6 +19,7 @@ promises! {
     an_archive_may_name_its_members_with_a_leading_dot;
     an_archive_may_hold_long_names;
     the_last_of_two_members_of_one_name_stays;
+    what_was_said_of_a_directory_last_holds needs Metadata;
     unpacking_answers_with_the_paths_in_the_order_of_the_archive;
     unpacking_answers_with_the_first_1024_paths;
     a_member_keeps_its_time;
@@ -50,7 +51,9 @@ promises! {
 }
 
 async fn unpacked(tree: &Tree, dir: &str, archive: Tar) -> Unpacked {
-    tree.unpack(&at(dir), archive.body(), ArchiveLimits::default()).await.unwrap()
+    tree.unpack(&at(dir), archive.body(), ArchiveFormat::Tar, ArchiveLimits::default())
+        .await
+        .unwrap()
 }
 
 async fn an_archive_is_unpacked(tree: Tree) {
@@ -93,7 +96,9 @@ async fn an_archive_may_hold_nothing(tree: Tree) {
 async fn an_archive_may_arrive_in_small_pieces(tree: Tree) {
     let archive = Tar::new().file("one", "first").file("two", &"x".repeat(3000)).bytes();
     let pieces: Vec<_> = archive.chunks(7).map(bytes::Bytes::copy_from_slice).collect();
-    tree.unpack(&at("/to"), body::pieces(pieces), ArchiveLimits::default()).await.unwrap();
+    tree.unpack(&at("/to"), body::pieces(pieces), ArchiveFormat::Tar, ArchiveLimits::default())
+        .await
+        .unwrap();
     assert_eq!(tree.text("/to/two").await, "x".repeat(3000));
 }
 
@@ -114,6 +119,14 @@ async fn the_last_of_two_members_of_one_name_stays(tree: Tree) {
     let answer = unpacked(&tree, "/to", Tar::new().file("f", "first").file("f", "last")).await;
     assert_eq!(tree.text("/to/f").await, "last");
     assert_eq!(answer.paths, [at("/to/f"), at("/to/f")]);
+}
+
+async fn what_was_said_of_a_directory_last_holds(tree: Tree) {
+    let mut closed = header(EntryType::Directory);
+    closed.set_mode(0o700);
+    let archive = Tar::new().directory("dir").member(closed, "dir", "", "");
+    unpacked(&tree, "/to", archive).await;
+    assert_eq!(tree.entry("/to/dir").await.mode, Some(0o700));
 }
 
 async fn unpacking_answers_with_the_paths_in_the_order_of_the_archive(tree: Tree) {
@@ -161,16 +174,8 @@ async fn a_member_may_be_a_hard_link_to_another(tree: Tree) {
     assert_eq!(tree.text("/to/two").await, "content");
 }
 
-/// Holds that an archive is refused with this kind and changes nothing, whether or not the
-/// directory exists.
 async fn nothing(tree: &Tree, archive: &[u8], limits: ArchiveLimits, kind: ErrorKind) {
-    tree.put("/to/kept", "kept").await;
-    let before = tree.picture().await;
-    for dir in ["/to", "/new/dir"] {
-        let body = body::whole(archive.to_vec());
-        assert_eq!(refused(tree.unpack(&at(dir), body, limits).await), kind, "{dir}");
-        assert_eq!(tree.picture().await, before);
-    }
+    tree.refuses(archive, ArchiveFormat::Tar, limits, kind).await;
 }
 
 async fn bad(tree: &Tree, archive: &[u8]) {
@@ -206,14 +211,14 @@ async fn an_archive_that_ends_behind_a_member_leaves_nothing(tree: Tree) {
 async fn an_archive_of_which_nothing_good_can_come_is_not_waited_for(tree: Tree) {
     let archive = good_start().file("../out", "x").bytes();
     let (body, _) = body::stalling(archive);
-    let outcome = tree.unpack(&at("/to"), body, ArchiveLimits::default()).await;
+    let outcome = tree.unpack(&at("/to"), body, ArchiveFormat::Tar, ArchiveLimits::default()).await;
     assert_eq!(refused(outcome), ErrorKind::BadArchive);
 }
 
 async fn an_archive_that_breaks_off_leaves_nothing(tree: Tree) {
     let archive = good_start().file("cut", &"x".repeat(2000)).bytes();
     let body = body::breaking_off(archive[..2048].to_vec());
-    let outcome = tree.unpack(&at("/to"), body, ArchiveLimits::default()).await;
+    let outcome = tree.unpack(&at("/to"), body, ArchiveFormat::Tar, ArchiveLimits::default()).await;
     assert_eq!(refused(outcome), ErrorKind::BrokenBody);
     assert!(tree.names("/").await.is_empty());
 }
@@ -274,7 +279,8 @@ async fn a_file_and_a_directory_of_one_name_leave_nothing(tree: Tree) {
 async fn an_archive_cannot_be_unpacked_into_a_file(tree: Tree) {
     tree.put("/file", "content").await;
     let archive = Tar::new().file("inner", "x").body();
-    let outcome = tree.unpack(&at("/file"), archive, ArchiveLimits::default()).await;
+    let outcome =
+        tree.unpack(&at("/file"), archive, ArchiveFormat::Tar, ArchiveLimits::default()).await;
     assert_eq!(refused(outcome), ErrorKind::NotADirectory);
     assert_eq!(tree.text("/file").await, "content");
 }
@@ -301,6 +307,6 @@ async fn an_archive_over_its_depth_leaves_nothing(tree: Tree) {
 async fn an_archive_within_its_limits_is_unpacked(tree: Tree) {
     let limits = ArchiveLimits { bytes: Some(10), entries: Some(2), depth: Some(2) };
     let archive = Tar::new().file("a/one", "12345").file("two", "12345").body();
-    tree.unpack(&at("/to"), archive, limits).await.unwrap();
+    tree.unpack(&at("/to"), archive, ArchiveFormat::Tar, limits).await.unwrap();
     assert_eq!(tree.names("/to").await, ["a", "two"]);
 }

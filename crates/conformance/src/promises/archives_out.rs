@@ -1,6 +1,6 @@
 //! Packing tar archives.
 
-use engine::{ArchiveLimits, ErrorKind, Result};
+use engine::{ArchiveFormat, ArchiveLimits, ErrorKind, Result};
 use tar::EntryType;
 
 use crate::archive::{Member, members};
@@ -31,7 +31,7 @@ promises! {
 const UNLIMITED: ArchiveLimits = ArchiveLimits { bytes: None, entries: None, depth: None };
 
 async fn packed(tree: &Tree, path: &str) -> Vec<Member> {
-    members(tree.pack(&at(path), UNLIMITED).await.unwrap()).await
+    members(tree.pack(&at(path), ArchiveFormat::Tar, UNLIMITED).await.unwrap()).await
 }
 
 async fn packed_names(tree: &Tree, path: &str) -> Vec<String> {
@@ -101,8 +101,8 @@ async fn a_pack_unpacks_to_the_same_tree(tree: Tree) {
         tree.put(&format!("/from/{name}"), name.to_owned()).await;
     }
     tree.make_dir("/from/empty").await;
-    let archive = tree.pack(&at("/from"), UNLIMITED).await.unwrap();
-    tree.unpack(&at("/to"), archive, UNLIMITED).await.unwrap();
+    let archive = tree.pack(&at("/from"), ArchiveFormat::Tar, UNLIMITED).await.unwrap();
+    tree.unpack(&at("/to"), archive, ArchiveFormat::Tar, UNLIMITED).await.unwrap();
     let picture = tree.picture().await;
     let beneath = |root: &str| -> Vec<(String, String)> {
         let parts = picture.iter().filter_map(|(path, shown)| {
@@ -117,19 +117,20 @@ async fn a_pack_unpacks_to_the_same_tree(tree: Tree) {
 async fn a_pack_of_a_large_file_is_whole(tree: Tree) {
     let bytes = pattern((3 << 20) + 5);
     tree.put("/dir/large", bytes.clone()).await;
-    let archive = gather(tree.pack(&at("/dir"), UNLIMITED).await.unwrap()).await.unwrap();
+    let archive =
+        gather(tree.pack(&at("/dir"), ArchiveFormat::Tar, UNLIMITED).await.unwrap()).await.unwrap();
     assert!(archive[512..512 + bytes.len()] == bytes);
     assert_eq!(archive.len() % 512, 0);
 }
 
 async fn a_pack_of_a_missing_path_is_not_found(tree: Tree) {
-    let outcome = tree.pack(&at("/missing"), UNLIMITED).await.map(drop);
+    let outcome = tree.pack(&at("/missing"), ArchiveFormat::Tar, UNLIMITED).await.map(drop);
     assert_eq!(refused(outcome), ErrorKind::NotFound);
 }
 
 async fn a_pack_may_be_dropped_halfway(tree: Tree) {
     tree.put("/dir/large", pattern(8 << 20)).await;
-    drop(tree.pack(&at("/dir"), UNLIMITED).await.unwrap());
+    drop(tree.pack(&at("/dir"), ArchiveFormat::Tar, UNLIMITED).await.unwrap());
     tree.put("/dir/large", "new").await;
     assert_eq!(tree.text("/dir/large").await, "new");
 }
@@ -140,7 +141,7 @@ async fn limited(tree: &Tree, limits: ArchiveLimits) -> Result<Vec<u8>> {
         tree.put(&format!("/dir/{name}"), "12345").await;
     }
     tree.rename(&at("/dir/two"), &at("/dir/zone/two"), engine::Target::Replace).await.unwrap();
-    gather(tree.pack(&at("/dir"), limits).await?).await
+    gather(tree.pack(&at("/dir"), ArchiveFormat::Tar, limits).await?).await
 }
 
 async fn a_pack_within_its_limits_is_whole(tree: Tree) {

@@ -1,7 +1,7 @@
 //! Operations that are abandoned halfway: they happened whole, or not at all.
 
 use bytes::Bytes;
-use engine::{ArchiveLimits, ErrorKind, Links, Target, WriteOptions};
+use engine::{ArchiveFormat, ArchiveLimits, ErrorKind, Links, Target, WriteOptions};
 use tokio::task::JoinHandle;
 
 use crate::archive::Tar;
@@ -117,7 +117,7 @@ async fn an_abandoned_unpacking_leaves_nothing(tree: Tree) {
     let (body, more_wanted) = stalling(archive[..3000].to_vec());
     let files = tree.clone();
     let unpacking = tokio::spawn(async move {
-        drop(files.unpack(&at("/to"), body, ArchiveLimits::default()).await);
+        drop(files.unpack(&at("/to"), body, ArchiveFormat::Tar, ArchiveLimits::default()).await);
     });
     more_wanted.await.unwrap();
     unpacking.abort();

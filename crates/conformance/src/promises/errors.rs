@@ -1,7 +1,8 @@
 //! What errors say.
 
 use engine::{
-    ArchiveLimits, Create, Depth, Error, If, OpenOptions, Page, Parents, Span, Target, Version,
+    ArchiveFormat, ArchiveLimits, Create, Depth, Error, If, OpenOptions, Page, Parents, Span,
+    Target, Version,
 };
 
 use crate::archive::Tar;
@@ -44,9 +45,9 @@ async fn failures(tree: &Tree) -> Vec<Error> {
         tree.rename(&dir, &at("/dir/inner"), Target::New).await.err(),
         tree.copy(&missing, &dir, Target::Replace).await.err(),
         tree.copy(&file, &dir, Target::New).await.err(),
-        tree.unpack(&dir, archive(), limits).await.err(),
-        tree.unpack(&file, archive(), limits).await.err(),
-        tree.pack(&missing, limits).await.err(),
+        tree.unpack(&dir, archive(), ArchiveFormat::Tar, limits).await.err(),
+        tree.unpack(&file, archive(), ArchiveFormat::Tar, limits).await.err(),
+        tree.pack(&missing, ArchiveFormat::Tar, limits).await.err(),
     ]
     .map(|failure| failure.expect("each of these must fail"))
     .into()

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    ArchiveLimits, Create, Depth, EntryKind, ErrorKind, If, OpenFile, OpenOptions, Target,
+    ArchiveFormat, ArchiveLimits, Create, Depth, EntryKind, ErrorKind, If, OpenFile, OpenOptions,
+    Target,
 };
 use futures::future::try_join_all;
 
@@ -232,7 +233,7 @@ async fn writes_at_once_to_different_parts_all_arrive(tree: Tree) {
 
 async fn a_write_through_one_hard_link_leaves_the_other(tree: Tree) {
     let archive = Tar::new().file("one", "0123456789").hard_link("two", "one").body();
-    tree.unpack(&at("/"), archive, ArchiveLimits::default()).await.unwrap();
+    tree.unpack(&at("/"), archive, ArchiveFormat::Tar, ArchiveLimits::default()).await.unwrap();
     opened(&tree, "/one").await.write_at(0, "abc".into()).await.unwrap();
     tree.try_put("/one", "!", crate::tree::append()).await.unwrap();
     assert_eq!(tree.text("/one").await, "abc3456789!");

@@ -1,6 +1,9 @@
 //! How much a tree may hold.
 
-use engine::{ArchiveLimits, Create, Depth, ErrorKind, If, Limits, OpenOptions, Parents, Target};
+use engine::{
+    ArchiveFormat, ArchiveLimits, Create, Depth, ErrorKind, If, Limits, OpenOptions, Parents,
+    Target,
+};
 use futures::future::join_all;
 
 use crate::archive::Tar;
@@ -98,7 +101,8 @@ async fn a_length_over_the_limit_is_refused(tree: Tree) {
 /// Holds that an archive is refused with this kind and leaves nothing.
 async fn nothing_unpacked(tree: &Tree, archive: Tar, kind: ErrorKind) {
     let before = tree.picture().await;
-    let outcome = tree.unpack(&at("/to"), archive.body(), ArchiveLimits::default()).await;
+    let outcome =
+        tree.unpack(&at("/to"), archive.body(), ArchiveFormat::Tar, ArchiveLimits::default()).await;
     assert_eq!(refused(outcome), kind);
     assert_eq!(tree.picture().await, before);
 }
@@ -257,7 +261,9 @@ async fn a_removed_node_makes_room_for_another(tree: Tree) {
 async fn an_archive_may_be_unpacked_again_and_again(tree: Tree) {
     for _ in 0..5 {
         let archive = Tar::new().directory("dir/").body();
-        tree.unpack(&at("/to"), archive, ArchiveLimits::default()).await.unwrap();
+        tree.unpack(&at("/to"), archive, ArchiveFormat::Tar, ArchiveLimits::default())
+            .await
+            .unwrap();
     }
 }
 

@@ -1,7 +1,8 @@
 //! Symbolic links that lead out of the tree.
 
 use engine::{
-    ArchiveLimits, Create, Depth, ErrorKind, If, OpenOptions, Page, Parents, Span, Target,
+    ArchiveFormat, ArchiveLimits, Create, Depth, ErrorKind, If, OpenOptions, Page, Parents, Span,
+    Target,
 };
 
 use crate::promise::promises;
@@ -74,7 +75,10 @@ async fn a_path_through_a_link_that_leads_out_is_refused(tree: Tree) {
     assert_eq!(refused(tree.rename(&inside, &beneath, Target::Replace).await), OUT);
     assert_eq!(refused(tree.copy(&inside, &beneath, Target::Replace).await), OUT);
     let archive = crate::archive::Tar::new().file("file", "x").body();
-    assert_eq!(refused(tree.unpack(&beneath, archive, ArchiveLimits::default()).await), OUT);
+    assert_eq!(
+        refused(tree.unpack(&beneath, archive, ArchiveFormat::Tar, ArchiveLimits::default()).await),
+        OUT
+    );
 }
 
 async fn a_link_to_just_above_the_root_is_refused(tree: Tree) {

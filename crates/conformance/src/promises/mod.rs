@@ -1,6 +1,7 @@
 //! The promises, by subject.
 
 mod appending;
+mod archive_formats;
 mod archives_in;
 mod archives_out;
 mod batches;
@@ -31,6 +32,8 @@ mod special_files;
 mod stat;
 mod usage;
 mod write;
+mod zip_in;
+mod zip_out;
 
 use crate::Promise;
 
@@ -65,6 +68,9 @@ pub(crate) fn subjects() -> impl Iterator<Item = (&'static str, &'static [Promis
         ("handles", handles::PROMISES),
         ("archives_in", archives_in::PROMISES),
         ("archives_out", archives_out::PROMISES),
+        ("archive_formats", archive_formats::PROMISES),
+        ("zip_in", zip_in::PROMISES),
+        ("zip_out", zip_out::PROMISES),
         ("names", names::PROMISES),
         ("special_files", special_files::PROMISES),
         ("errors", errors::PROMISES),

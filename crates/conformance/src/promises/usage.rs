@@ -1,6 +1,6 @@
 //! How much a tree holds.
 
-use engine::{ArchiveLimits, Create, Depth, If, OpenOptions, Target, Usage};
+use engine::{ArchiveFormat, ArchiveLimits, Create, Depth, If, OpenOptions, Target, Usage};
 
 use crate::archive::Tar;
 use crate::body;
@@ -91,7 +91,7 @@ async fn a_link_counts_as_a_file(tree: Tree) {
 
 async fn an_unpacked_archive_counts(tree: Tree) {
     let archive = Tar::new().directory("dir").file("dir/file", "123").file("file", "45").body();
-    tree.unpack(&at("/to"), archive, ArchiveLimits::default()).await.unwrap();
+    tree.unpack(&at("/to"), archive, ArchiveFormat::Tar, ArchiveLimits::default()).await.unwrap();
     holds(&tree, 5, 2, 3).await;
 }
 

@@ -1,13 +1,29 @@
-//! Tar archives, in and out.
+//! Archives, in and out: tar, plain or compressed, and zip.
+//!
+//! - `pack`, `encode`: a tree becomes the members of an archive, and those its bytes
+//! - `feed`, `unpack`, `members`: bytes become members, and those a tree that is not yet seen
+//! - `names`: what a member may be called, and where a link may lead
+//! - `tar/`, `zip/`: one folder a format
 
+mod encode;
 mod feed;
-mod member;
+mod format;
+mod members;
+mod names;
 mod pack;
+mod tar;
 mod unpack;
+mod zip;
+
+use std::borrow::Cow;
+use std::io;
+
+pub use format::ArchiveFormat;
 
 pub(crate) use feed::{FeedReader, drive, feed};
+pub(crate) use members::{Gauge, Members};
 pub(crate) use pack::pack;
-pub(crate) use unpack::{Members, broken, unpack};
+pub(crate) use unpack::unpack;
 
 use crate::{Error, ErrorKind, Result, SandboxPath};
 
@@ -52,4 +68,16 @@ pub struct Unpacked {
     pub paths: Vec<SandboxPath>,
     /// How many members there were.
     pub entries: u64,
+}
+
+fn bad(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::BadArchive, message)
+}
+
+/// What a failed read of the archive means: the body broke off, or it is no archive.
+pub(crate) fn broken(err: io::Error) -> Error {
+    match err.downcast::<Error>() {
+        Ok(err) => err,
+        Err(err) => bad("the archive is broken or cut off").because(err),
+    }
 }

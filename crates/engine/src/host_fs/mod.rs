@@ -23,7 +23,7 @@ use self::budget::Budget;
 pub(crate) use self::changes::note;
 use self::locks::Locks;
 pub(crate) use self::meaning::{Meaning, host_path, host_time, is_gone, is_settled, unix_time};
-use crate::archive::{self, ArchiveLimits, Unpacked};
+use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::snapshot::HostSnapshots;
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
@@ -256,16 +256,22 @@ impl FileSystem for HostFs {
         &self,
         dir: &SandboxPath,
         archive: ByteStream,
+        format: ArchiveFormat,
         limits: ArchiveLimits,
     ) -> Result<Unpacked> {
         let dir = dir.clone();
         let (reader, feed) = archive::feed(archive);
-        let work = self.on_tree(move |tree| unpack::unpack(tree, &dir, reader, limits));
+        let work = self.on_tree(move |tree| unpack::unpack(tree, &dir, reader, format, limits));
         archive::drive(feed, work).await
     }
 
-    async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
-        archive::pack(Arc::new(self.clone()), path, limits).await
+    async fn pack(
+        &self,
+        path: &SandboxPath,
+        format: ArchiveFormat,
+        limits: ArchiveLimits,
+    ) -> Result<ByteStream> {
+        archive::pack(Arc::new(self.clone()), path, format, limits).await
     }
 
     async fn batch(&self, _: Vec<Step>) -> Result<Vec<Option<Entry>>> {

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::Tree;
 use super::budget::whole;
 use super::meaning::{Meaning as _, host_path, host_time, meaning};
-use crate::archive::{self, ArchiveLimits, FeedReader, Members, Unpacked};
+use crate::archive::{self, ArchiveFormat, ArchiveLimits, FeedReader, Gauge, Members, Unpacked};
 use crate::{Error, ErrorKind, Result, SandboxPath, UnixTime};
 
 /// Unpacks an archive into `dir`.
@@ -16,12 +16,13 @@ pub(super) fn unpack(
     tree: &Tree,
     dir: &SandboxPath,
     archive: FeedReader,
+    format: ArchiveFormat,
     limits: ArchiveLimits,
 ) -> Result<Unpacked> {
     let dest = host_path(dir);
     let staged = tree.dir.begin_tree(&dest).meaning()?;
     let mut staging = Staging { tree, staged };
-    let unpacked = archive::unpack(archive, dir, limits, &mut staging)?;
+    let unpacked = archive::unpack(archive, dir, format, limits, &mut staging)?;
     let tally = staging.staged.tally();
     let missing = tree.dir.missing_dirs(&dest).meaning()? as u64;
     let taken = tree.take(whole(tally.bytes), whole(tally.files + tally.directories + missing))?;
@@ -38,7 +39,7 @@ struct Staging<'a> {
     staged: host::StagedTree,
 }
 
-impl Members for Staging<'_> {
+impl<'a> Members<'a> for Staging<'a> {
     fn directory(&mut self, path: &Path, mode: u32, modified: UnixTime) -> Result<()> {
         self.staged.directory(path, mode, host_time(modified)).map_err(member)
     }
@@ -66,12 +67,22 @@ impl Members for Staging<'_> {
         self.staged.hard_link(path, target).map_err(member)
     }
 
-    fn check_room(&self, more: u64) -> Result<()> {
-        self.tree.check_file_size(more)?;
-        let held = self.staged.tally();
-        let bytes = whole(held.bytes).saturating_add(whole(more));
-        // Taken for good only when the whole archive was seen.
-        self.tree.take(bytes, whole(held.files + held.directories + 1)).map(drop)
+    fn set_mode(&mut self, path: &Path, mode: u32) -> Result<()> {
+        self.tree.dir.set_staged_mode(&self.staged, path, mode).map_err(member)
+    }
+
+    fn content(&mut self, path: &Path, most: usize) -> Result<Option<Vec<u8>>> {
+        self.tree.dir.read_staged(&self.staged, path, most).map_err(member)
+    }
+
+    fn gauge(&self) -> Gauge<'a> {
+        let (tree, held) = (self.tree, self.staged.tally());
+        Box::new(move |more| {
+            tree.check_file_size(more)?;
+            let bytes = whole(held.bytes).saturating_add(whole(more));
+            // Taken for good only when the whole archive was seen.
+            tree.take(bytes, whole(held.files + held.directories + 1)).map(drop)
+        })
     }
 }
 

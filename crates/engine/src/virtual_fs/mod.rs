@@ -47,7 +47,7 @@ pub use self::shelf::Store;
 pub(crate) use self::shelf::now;
 pub(crate) use self::trunk::{State, Trunk};
 pub use self::verify::{Problem, Verified};
-use crate::archive::{self, ArchiveLimits, Unpacked};
+use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::tree::{Body, End, Node, Way, glance, resolve};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
@@ -235,20 +235,26 @@ impl FileSystem for VirtualFs {
         &self,
         dir: &SandboxPath,
         archive: ByteStream,
+        format: ArchiveFormat,
         limits: ArchiveLimits,
     ) -> Result<Unpacked> {
         let trunk = Arc::clone(self.writable()?);
         let stored = trunk.shelf.begin();
         let (reader, feed) = archive::feed(archive);
         let (dir, staging) = (dir.clone(), Arc::clone(&trunk));
-        let work = blocking::run(move || unpack::unpack(&staging, &dir, reader, limits));
+        let work = blocking::run(move || unpack::unpack(&staging, &dir, reader, format, limits));
         let (unpacked, graft) = archive::drive(feed, work).await?;
         trunk.change_holding(graft, stored).await?;
         Ok(unpacked)
     }
 
-    async fn pack(&self, path: &SandboxPath, limits: ArchiveLimits) -> Result<ByteStream> {
-        archive::pack(Arc::new(self.at(self.state().await?)), path, limits).await
+    async fn pack(
+        &self,
+        path: &SandboxPath,
+        format: ArchiveFormat,
+        limits: ArchiveLimits,
+    ) -> Result<ByteStream> {
+        archive::pack(Arc::new(self.at(self.state().await?)), path, format, limits).await
     }
 
     async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use storage::{ObjectKey, frame};
 use tokio::runtime::Handle;
 
-use crate::archive::{self, ArchiveLimits, FeedReader, Members, Unpacked};
+use crate::archive::{self, ArchiveFormat, ArchiveLimits, FeedReader, Gauge, Members, Unpacked};
 use crate::tree::{Body, Draft, Extent, File, Heights, Node, Objects, Stamp, Stop, Touch, flush};
 use crate::{DotDot, Error, ErrorKind, Links, Result, SandboxPath, UnixTime, name};
 
@@ -33,6 +33,7 @@ pub(super) fn unpack(
     trunk: &Arc<Trunk>,
     dir: &SandboxPath,
     archive: FeedReader,
+    format: ArchiveFormat,
     limits: ArchiveLimits,
 ) -> Result<(Unpacked, Change)> {
     let state = trunk.state();
@@ -45,7 +46,7 @@ pub(super) fn unpack(
         held: 0,
         runtime: Handle::current(),
     };
-    let unpacked = archive::unpack(archive, dir, limits, &mut staging)?;
+    let unpacked = archive::unpack(archive, dir, format, limits, &mut staging)?;
     Ok((unpacked, Change::Graft { dir: dir.clone(), tree: staging.root }))
 }
 
@@ -102,6 +103,8 @@ impl Staging<'_> {
         let modified = node.modified;
         self.work(modified, |draft| {
             let way = draft.resolve(&path, Links::Keep).map_err(crossed)?;
+            // A directory keeps the time that the archive tells, whatever comes into it later.
+            draft.now = way.dirs.last().map_or(draft.root.modified, |dir| dir.node.modified);
             let there = way.item().map(|item| item.node.directory());
             let node = match (there, node.directory()) {
                 (Some(Some(held)), Some(_)) => {
@@ -142,7 +145,21 @@ impl Staging<'_> {
         Node { mode, created: now(), modified, stamp: self.stamp, body }
     }
 
-    fn content(&mut self, content: &mut dyn Read) -> Result<Vec<Extent>> {
+    /// A file that was taken.
+    fn member(&mut self, path: &Path) -> Result<Node> {
+        let path = inside(path)?;
+        let no_file = || {
+            let message = "a hard link names no file of the archive";
+            Error::new(ErrorKind::BadArchive, message)
+        };
+        self.work(now(), |draft| {
+            let way = draft.resolve(&path, Links::Keep).map_err(crossed)?;
+            let file = way.item().filter(|item| item.node.file().is_some());
+            Ok(file.ok_or_else(no_file)?.node.clone())
+        })
+    }
+
+    fn take_in(&mut self, content: &mut dyn Read) -> Result<Vec<Extent>> {
         let mut intake = Intake::new();
         loop {
             let mut piece = vec![0; STEP];
@@ -158,7 +175,7 @@ impl Staging<'_> {
     }
 }
 
-impl Members for Staging<'_> {
+impl<'a> Members<'a> for Staging<'a> {
     fn directory(&mut self, path: &Path, mode: u32, modified: UnixTime) -> Result<()> {
         let body = Body::Directory(Box::default());
         let node = self.node(mode, modified, body);
@@ -172,7 +189,7 @@ impl Members for Staging<'_> {
         modified: UnixTime,
         content: &mut dyn Read,
     ) -> Result<()> {
-        let extents = self.content(content)?;
+        let extents = self.take_in(content)?;
         let file = self.work(modified, |draft| Ok(File::of(extents.clone(), draft.source)?))?;
         let node = self.node(mode, modified, Body::File(file));
         self.put(path, &node)
@@ -185,28 +202,38 @@ impl Members for Staging<'_> {
     }
 
     fn hard_link(&mut self, path: &Path, member: &Path) -> Result<()> {
-        let member = inside(member)?;
-        let no_file = || {
-            let message = "a hard link names no file of the archive";
-            Error::new(ErrorKind::BadArchive, message)
-        };
-        let node = self.work(now(), |draft| {
-            let way = draft.resolve(&member, Links::Keep).map_err(crossed)?;
-            let file = way.item().filter(|item| item.node.file().is_some());
-            Ok(file.ok_or_else(no_file)?.node.clone())
-        })?;
+        let node = self.member(member)?;
         self.put(path, &node)
     }
 
-    fn check_room(&self, more: u64) -> Result<()> {
+    fn set_mode(&mut self, path: &Path, mode: u32) -> Result<()> {
+        let node = self.member(path)?;
+        self.put(path, &Node { mode: (mode & 0o777) as u16, ..node })
+    }
+
+    fn content(&mut self, path: &Path, most: usize) -> Result<Option<Vec<u8>>> {
+        let node = self.member(path)?;
+        let Some(file) = node.file().filter(|file| file.len() <= most as u64) else {
+            return Ok(None);
+        };
+        let whole = 0..file.len();
+        let bytes =
+            self.work(node.modified, |draft| Ok(file.bytes(whole.clone(), draft.source)?))?;
+        Ok(Some(bytes.to_vec()))
+    }
+
+    fn gauge(&self) -> Gauge<'a> {
         let held = self.root.directory().map(|dir| dir.sum).unwrap_or_default();
-        let room = self.trunk.judge(|Root { limits, .. }, _| {
-            check_file_size(limits, more)?;
-            // Members may replace what is there, so that only what cannot fit alone is refused by
-            // now.
-            Ok(limits.check((0, 0), (held.bytes.saturating_add(more), held.nodes() + 1))?)
-        });
-        self.runtime.block_on(room)
+        let (trunk, runtime) = (self.trunk, self.runtime.clone());
+        Box::new(move |more| {
+            let room = trunk.judge(|Root { limits, .. }, _| {
+                check_file_size(limits, more)?;
+                // Members may replace what is there, so that only what cannot fit alone is refused
+                // by now.
+                Ok(limits.check((0, 0), (held.bytes.saturating_add(more), held.nodes() + 1))?)
+            });
+            runtime.block_on(room)
+        })
     }
 }
 

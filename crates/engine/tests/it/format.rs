@@ -9,9 +9,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::TryStreamExt as _;
 use sandkeep_engine::{
-    ArchiveLimits, Entry, EntryKind, ErrorKind, FileSystem, If, Limits, Links, MetadataChange,
-    NewSnapshot, Parents, Part, Point, Result, SnapshotId, Step, Store, Target, UnixTime,
-    VirtualFs, WriteMode,
+    ArchiveFormat, ArchiveLimits, Entry, EntryKind, ErrorKind, FileSystem, If, Limits, Links,
+    MetadataChange, NewSnapshot, Parents, Part, Point, Result, SnapshotId, Step, Store, Target,
+    UnixTime, VirtualFs, WriteMode,
 };
 use storage::{
     Domain, Expected, MemoryStorage, ObjectId, ObjectKey, Objects as _, RefKey, Refs as _,
@@ -191,7 +191,7 @@ async fn read_everything(store: &Store) -> Result<()> {
 }
 
 async fn read_tree(files: &dyn FileSystem) -> Result<()> {
-    let archive = files.pack(&at("/"), ArchiveLimits::default()).await?;
+    let archive = files.pack(&at("/"), ArchiveFormat::Tar, ArchiveLimits::default()).await?;
     archive.try_for_each(|_| async { Ok(()) }).await
 }
 

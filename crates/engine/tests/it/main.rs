@@ -10,6 +10,7 @@
     reason = "what goes wrong in a test is a failed test"
 )]
 
+mod archives;
 mod audit;
 mod batch;
 mod blocking_facade;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use sandkeep_engine::{
-    ArchiveLimits, ErrorKind, FileSystem as _, If, Limits, Links, NewSnapshot, Point, Result,
-    Store, StoreOptions, Version, VirtualFs, WriteOptions, Written,
+    ArchiveFormat, ArchiveLimits, ErrorKind, FileSystem as _, If, Limits, Links, NewSnapshot,
+    Point, Result, Store, StoreOptions, Version, VirtualFs, WriteOptions, Written,
 };
 
 use crate::contents::{at, replacing, write};
@@ -82,7 +82,7 @@ async fn an_archive_may_bring_what_another_server_has_just_allowed() {
     archive.append_data(&mut header, "a", &*noise(1001)).unwrap();
     let archive = stream::iter([Ok(archive.into_inner().unwrap().into())]).boxed();
     let files = raised().await;
-    files.unpack(&at("/"), archive, ArchiveLimits::default()).await.unwrap();
+    files.unpack(&at("/"), archive, ArchiveFormat::Tar, ArchiveLimits::default()).await.unwrap();
     assert_eq!(files.usage().await.unwrap().bytes, 1001);
 }
 

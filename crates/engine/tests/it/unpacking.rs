@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{StreamExt as _, stream};
-use sandkeep_engine::{ArchiveLimits, FileSystem as _, Limits, SandboxPath, Store};
+use sandkeep_engine::{ArchiveFormat, ArchiveLimits, FileSystem as _, Limits, SandboxPath, Store};
 use storage::{MemoryStorage, Objects as _};
 
 use crate::fixture::{id, noise};
@@ -38,7 +38,7 @@ async fn few_bytes_of_an_archive_wait_in_memory() {
     };
     let pieces = stream::iter([Ok(archive)]).chain(stream::once(is_stored)).boxed();
     let root = SandboxPath::root();
-    let unpacked = files.unpack(&root, pieces, ArchiveLimits::default());
+    let unpacked = files.unpack(&root, pieces, ArchiveFormat::Tar, ArchiveLimits::default());
     tokio::time::timeout(Duration::from_secs(60), unpacked).await.unwrap().unwrap();
     assert_eq!(files.usage().await.unwrap().bytes, 256 << 16);
 }

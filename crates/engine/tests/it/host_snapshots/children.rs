@@ -62,6 +62,7 @@ fn a_process_of_its_own() {
             "read twice" => read_twice(&place).await,
             "scan and restore" => scan_and_restore(&place).await,
             "restore unprivileged" => restore_unprivileged(&place).await,
+            "pack and unpack" => crate::archives::pack_and_unpack(&place).await,
             other => panic!("{other}"),
         }
     });
@@ -151,7 +152,7 @@ fn bytes_read() -> u64 {
     number_in("/proc/self/io", "rchar:")
 }
 
-fn peak_memory_mib() -> u64 {
+pub(crate) fn peak_memory_mib() -> u64 {
     let [all, program] = ["VmHWM:", "RssFile:"].map(|key| number_in("/proc/self/status", key));
     (all - program).div_ceil(1024)
 }

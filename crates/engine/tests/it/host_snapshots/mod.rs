@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a process that a test starts tells what it found")]
 #![expect(clippy::print_stderr, reason = "figures are for those who run the tests")]
 
-mod children;
+pub(crate) mod children;
 mod collected;
 mod kills;
 mod memory;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use sandkeep_engine::{
-    ArchiveLimits, Create, Depth, ErrorKind, FileSystem, If, Limits, Links, MetadataChange,
-    OpenOptions, Parents, Part, Result, Store, Target, VirtualFs, WriteMode, WriteOptions,
+    ArchiveFormat, ArchiveLimits, Create, Depth, ErrorKind, FileSystem, If, Limits, Links,
+    MetadataChange, OpenOptions, Parents, Part, Result, Store, Target, VirtualFs, WriteMode,
+    WriteOptions,
 };
 use storage::MemoryStorage;
 
@@ -36,7 +37,7 @@ async fn unpack(files: &VirtualFs, dir: &str, members: &[(&str, &str)]) -> Resul
         archive.append_data(&mut header, name, content.as_bytes()).unwrap();
     }
     let archive = body(archive.into_inner().unwrap());
-    files.unpack(&at(dir), archive, ArchiveLimits::default()).await.map(drop)
+    files.unpack(&at(dir), archive, ArchiveFormat::Tar, ArchiveLimits::default()).await.map(drop)
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use std::io::Read as _;
 
 use futures::TryStreamExt as _;
 use sandkeep_engine::{
-    ArchiveLimits, Create, Entry, ErrorKind, FileSystem as _, OpenOptions, Page, Parents, Result,
-    Span, WriteMode,
+    ArchiveFormat, ArchiveLimits, Create, Entry, ErrorKind, FileSystem as _, OpenOptions, Page,
+    Parents, Result, Span, WriteMode,
 };
 
 use super::changes::links;
@@ -79,7 +79,8 @@ impl Pair<'_> {
 
     /// The regular files of an archive of what is at a path.
     async fn packed(&self, path: &str) -> Result<BTreeMap<String, Vec<u8>>> {
-        let stream = self.files().pack(&at(path), ArchiveLimits::default()).await?;
+        let stream =
+            self.files().pack(&at(path), ArchiveFormat::Tar, ArchiveLimits::default()).await?;
         let pieces: Vec<bytes::Bytes> = stream.try_collect().await?;
         let bytes = pieces.concat();
         let mut archive = tar::Archive::new(&bytes[..]);

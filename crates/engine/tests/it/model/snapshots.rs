@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use futures::{StreamExt as _, stream};
-use sandkeep_engine::{ArchiveLimits, ErrorKind, FileSystem as _, Limits, NewSnapshot, Point};
+use sandkeep_engine::{
+    ArchiveFormat, ArchiveLimits, ErrorKind, FileSystem as _, Limits, NewSnapshot, Point,
+};
 
 use super::compare::{Pair, Versions, check_tree, same_outcome, snapshot_id};
 use super::operation::Operation;
@@ -68,7 +70,10 @@ impl Pair<'_> {
             archive.append_data(&mut header, name, &bytes[..]).unwrap();
         }
         let archive = stream::iter([Ok(archive.into_inner().unwrap().into())]).boxed();
-        let real = self.files().unpack(&at(path), archive, ArchiveLimits::default()).await;
+        let real = self
+            .files()
+            .unpack(&at(path), archive, ArchiveFormat::Tar, ArchiveLimits::default())
+            .await;
         let ours = self.reference.step(|tree| tree.unpack(path, files));
         same_outcome(real, ours);
     }

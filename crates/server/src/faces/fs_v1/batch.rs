@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use engine::{ArchiveLimits, Error, ErrorKind, Links};
+use engine::{ArchiveFormat, ArchiveLimits, Error, ErrorKind, Links};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
@@ -56,7 +56,10 @@ pub(super) async fn upload(
     }
     intake::refuse_encoded(&headers)?;
     let archive = intake::stream(body, app.timeouts.progress);
-    let unpacked = app.workspace.unpack(&place.path, archive, ArchiveLimits::default()).await;
+    let unpacked = app
+        .workspace
+        .unpack(&place.path, archive, ArchiveFormat::Tar, ArchiveLimits::default())
+        .await;
     let unpacked = unpacked.map_err(|err| explain_archive(&app, &err, &place))?;
     let shown = |path: &engine::SandboxPath| match path.strip(&place.path) {
         Some(rest) => place.shown_child(rest),
@@ -93,7 +96,8 @@ pub(super) async fn download(
     let failed = |err| explain_archive(&app, &err, &place);
     place.check(&app, Links::Follow).await.map_err(failed)?;
     let limits = limits(&query, app.archive_limits);
-    let mut archive = app.workspace.pack(&place.path, limits).await.map_err(failed)?;
+    let mut archive =
+        app.workspace.pack(&place.path, ArchiveFormat::Tar, limits).await.map_err(failed)?;
     let first = archive.try_next().await.map_err(failed)?;
     let body = stream::iter(first).map(Ok).chain(archive).boxed();
     let body = outgoing(body, place.path);

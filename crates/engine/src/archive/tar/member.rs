@@ -1,11 +1,12 @@
-//! What a member of an archive says of itself, before anything is believed.
+//! What a member of a tar archive says of itself, before anything is believed.
 
 use std::borrow::Cow;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::{Error, ErrorKind, MAX_NAME, MAX_PATH, Result, UnixTime, name};
+use super::super::names::{inward, relative};
+use super::super::{bad, broken};
+use crate::{Result, UnixTime};
 
 /// The longest extension header: names are at most a page, and nothing else is needed.
 const LONGEST_EXTENSION: u64 = 64 << 10;
@@ -102,55 +103,12 @@ impl Member {
     }
 }
 
-/// A member's path without `.`; absolute ones and `..` are refused.
-fn relative(given: &[u8]) -> Result<PathBuf> {
-    let refused = |why: &str| bad(format!("{why}: {}", name::to_text(given)));
-    if given.contains(&0) || given.len() > MAX_PATH {
-        return Err(refused("a member's name is too long or holds NUL"));
-    }
-    let mut path = PathBuf::new();
-    for component in Path::new(std::ffi::OsStr::from_bytes(given)).components() {
-        match component {
-            Component::CurDir => {}
-            Component::Normal(name) if name.len() > MAX_NAME || host::is_reserved(name) => {
-                return Err(refused("a member's name is too long or reserved"));
-            }
-            Component::Normal(name) => path.push(name),
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                return Err(refused("invalid relative path"));
-            }
-        }
-    }
-    Ok(path)
-}
-
-/// A link's target, if it stays within the destination.
-fn inward(link: &Path, target: Option<Vec<u8>>) -> Result<Vec<u8>> {
-    let right = |target: &Vec<u8>| (1..MAX_PATH).contains(&target.len()) && !target.contains(&0);
-    let target = target.filter(right);
-    let target = target.ok_or_else(|| bad("a symbolic link has no target that may be"))?;
-    let mut depth = link.components().count().saturating_sub(1);
-    for component in Path::new(std::ffi::OsStr::from_bytes(&target)).components() {
-        let deeper = match component {
-            Component::Normal(_) => depth.checked_add(1),
-            Component::CurDir => Some(depth),
-            Component::ParentDir => depth.checked_sub(1),
-            Component::RootDir | Component::Prefix(_) => None,
-        };
-        depth = deeper.ok_or_else(|| {
-            let link = name::to_text(link.as_os_str().as_bytes()).into_owned();
-            bad(format!("the symbolic link {link} leads out of the archive"))
-        })?;
-    }
-    Ok(target)
-}
-
 fn text<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<Vec<u8>> {
     if entry.size() > LONGEST_EXTENSION {
         return Err(bad("an extension header is too long"));
     }
     let mut text = Vec::new();
-    entry.read_to_end(&mut text).map_err(super::unpack::broken)?;
+    entry.read_to_end(&mut text).map_err(broken)?;
     Ok(text)
 }
 
@@ -167,27 +125,9 @@ fn time(text: &str) -> Option<UnixTime> {
     Some(UnixTime { seconds: seconds.parse().ok()?, nanoseconds: digits.parse().ok()? })
 }
 
-pub(super) fn bad(message: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::BadArchive, message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_link_may_climb_within_the_archive_only() {
-        assert!(inward(Path::new("a/b/link"), Some(b"../../c".to_vec())).is_ok());
-        assert!(inward(Path::new("a/b/link"), Some(b"../../../c".to_vec())).is_err());
-        assert!(inward(Path::new("link"), Some(b"x/../../y".to_vec())).is_err());
-        assert!(inward(Path::new("link"), Some(b"/etc/passwd".to_vec())).is_err());
-    }
-
-    #[test]
-    fn members_lose_dots_and_keep_their_bytes() {
-        let path = relative(b"./a/./\xff").unwrap();
-        assert_eq!(path.as_os_str().as_bytes(), b"a/\xff");
-    }
 
     #[test]
     fn a_fraction_of_a_second_counts_from_the_left() {
