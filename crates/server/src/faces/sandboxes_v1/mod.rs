@@ -1,5 +1,7 @@
 //! `/v1/sandboxes`: many sandboxes, and everything that can be done in each of them.
 
+mod archive;
+mod batch;
 mod entry;
 mod errors;
 mod file;
@@ -11,6 +13,7 @@ mod search;
 mod showing;
 mod snapshots;
 mod wire;
+mod writing;
 
 use std::sync::Arc;
 
@@ -51,10 +54,12 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(entry::stats))
         .routes(routes!(relocate::r#move))
         .routes(routes!(relocate::copy))
+        .routes(routes!(batch::batch))
         .routes(routes!(snapshots::list, snapshots::create))
         .routes(routes!(snapshots::show, snapshots::delete))
         .routes(routes!(snapshots::restore))
         .routes(routes!(snapshots::export))
+        .routes(routes!(snapshots::export_live))
         .routes(routes!(snapshots::import))
         .routes(routes!(snapshots::fork))
         .routes(routes!(snapshots::diff))
@@ -71,6 +76,8 @@ fn files() -> OpenApiRouter<Arc<App>> {
         routes!(entry::mkdir),
         routes!(entry::read_link, entry::link),
         routes!(entry::chmod),
+        routes!(entry::truncate),
+        routes!(archive::pack, archive::unpack),
         routes!(search::search),
     ]
     .into_iter()
