@@ -3,6 +3,7 @@
 use engine::{Error, ErrorKind, If, Part, Result, Span, Version, WriteMode};
 use http::HeaderName;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
+use reqwest::RequestBuilder;
 
 /// The header that says what a write of this mode expects.
 pub(crate) fn for_write(mode: WriteMode, expected: &If) -> Result<Option<(HeaderName, String)>> {
@@ -29,6 +30,17 @@ pub(crate) fn placed(part: Part, length: Option<u64>) -> Result<String> {
     };
     let total = part.total.map_or_else(|| "*".to_owned(), |total| total.to_string());
     Ok(format!("bytes {}-{last}/{total}", part.offset))
+}
+
+/// The request with a condition, if there is one.
+pub(crate) fn applied(
+    request: RequestBuilder,
+    condition: Option<(HeaderName, String)>,
+) -> RequestBuilder {
+    match condition {
+        Some((name, value)) => request.header(name, value),
+        None => request,
+    }
 }
 
 /// The header that says what a request expects.

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use serde::de::IgnoredAny;
+
+use crate::arriving::Split;
+
 /// The longest element: an entry with a path of 4,096 bytes, every one escaped, and room to spare.
 const LONGEST: usize = 256 << 10;
 
@@ -10,6 +14,10 @@ const LONGEST: usize = 256 << 10;
 #[derive(Debug, Default)]
 pub(crate) struct Elements {
     state: State,
+    /// What must still come before the array, if it is a field of an object.
+    lead: &'static [u8],
+    /// What came behind such an array; none where nothing may.
+    tail: Option<Vec<u8>>,
     element: Vec<u8>,
     /// How many brackets and braces of the element are open.
     depth: usize,
@@ -50,8 +58,33 @@ pub(crate) enum Malformed {
 }
 
 impl Elements {
+    /// The elements of the array that is the first field of an object, which begins with `lead`.
+    pub(crate) fn of_field(lead: &'static str) -> Self {
+        Self { lead: lead.as_bytes(), tail: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Whether what follows the array makes the object whole.
+    fn ends_well(&self) -> bool {
+        let Some(tail) = &self.tail else { return true };
+        let rest = tail.strip_prefix(b",").unwrap_or(tail);
+        serde_json::from_slice::<IgnoredAny>(&[b"{", rest].concat()).is_ok()
+    }
+
+    fn take_tail(&mut self, byte: u8) -> Result<bool, Malformed> {
+        match &mut self.tail {
+            None => Err(Malformed::Unexpected(byte)),
+            Some(tail) if tail.len() >= LONGEST => Err(Malformed::TooLong),
+            Some(tail) => {
+                tail.push(byte);
+                Ok(false)
+            }
+        }
+    }
+}
+
+impl Split for Elements {
     /// Takes bytes up to the end of the next element, if they reach it. `bytes` keeps the rest.
-    pub(crate) fn next(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, Malformed> {
+    fn next(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, Malformed> {
         while let Some((byte, rest)) = bytes.split_first() {
             *bytes = rest;
             if self.take(*byte)? {
@@ -61,20 +94,26 @@ impl Elements {
         Ok(None)
     }
 
-    /// Says whether the array is whole.
-    pub(crate) fn finish(&self) -> Result<(), Malformed> {
-        if self.state == State::Ended { Ok(()) } else { Err(Malformed::Unfinished) }
+    fn finish(&self) -> Result<(), Malformed> {
+        let is_whole = self.state == State::Ended && self.ends_well();
+        if is_whole { Ok(()) } else { Err(Malformed::Unfinished) }
     }
+}
 
+impl Elements {
     /// Takes one byte and says whether it ended an element.
     fn take(&mut self, byte: u8) -> Result<bool, Malformed> {
+        if let Some((expected, rest)) = self.lead.split_first() {
+            self.lead = rest;
+            let fits = byte == *expected;
+            return if fits { Ok(false) } else { Err(Malformed::Unexpected(byte)) };
+        }
         match (self.state, byte) {
             (State::Closed, b'[') => self.state = State::Opened,
             (State::Opened, b']') => self.state = State::Ended,
             (State::Closed | State::Opened | State::Ended, b' ' | b'\t' | b'\r' | b'\n') => {}
-            (State::Opened, b',') | (State::Closed | State::Ended, _) => {
-                return Err(Malformed::Unexpected(byte));
-            }
+            (State::Opened, b',') | (State::Closed, _) => return Err(Malformed::Unexpected(byte)),
+            (State::Ended, _) => return self.take_tail(byte),
             (State::Opened, _) => {
                 self.state = State::Element;
                 return self.take_element(byte);
@@ -183,6 +222,27 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    fn of_field(text: &str) -> Result<usize, Malformed> {
+        let (mut elements, mut found) = (Elements::of_field("{\"entries\":"), 0);
+        for byte in text.as_bytes() {
+            found += usize::from(elements.next(&mut &[*byte][..])?.is_some());
+        }
+        elements.finish().map(|()| found)
+    }
+
+    #[test]
+    fn an_array_may_be_the_first_field_of_an_object() {
+        assert_eq!(of_field(r#"{"entries":[1,2],"total":2,"next_cursor":"]}"}"#), Ok(2));
+        assert_eq!(of_field(r#"{"entries":[]}"#), Ok(0));
+    }
+
+    #[test]
+    fn an_object_that_ends_early_or_begins_otherwise_is_refused() {
+        assert_eq!(of_field(r#"{"entries":[1],"total":1"#), Err(Malformed::Unfinished));
+        assert_eq!(of_field(r#"{"entries":[1]"#), Err(Malformed::Unfinished));
+        assert_eq!(of_field(r#"{"total":[1]}"#), Err(Malformed::Unexpected(b't')));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use engine::{ByteStream, Content, EntryKind, Error, ErrorKind, Result, SandboxPath, Span};
+use engine::{
+    ByteStream, Content, EntryKind, Error, ErrorKind, FileSystem, Links, Result, SandboxPath, Span,
+};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::StatusCode;
 use http::header::CONTENT_RANGE;
@@ -40,6 +42,34 @@ pub(crate) fn content(
     let mut entry = entry(file.clone(), EntryKind::File, size);
     entry.version = version(answer.headers());
     Ok(Content { entry, range, body: stream(answer, endpoint) })
+}
+
+/// A span without bytes, which a range of HTTP cannot say.
+pub(crate) async fn read_nothing(
+    files: &dyn FileSystem,
+    file: &SandboxPath,
+    range: &Range<u64>,
+) -> Result<Content> {
+    if range.end < range.start {
+        let message = "the span ends before it starts";
+        return Err(Error::new(ErrorKind::InvalidArgument, message).on(file));
+    }
+    let entry = files.stat(file, Links::Follow).await?;
+    let wrong = match entry.kind {
+        EntryKind::File if range.start < entry.size => None,
+        EntryKind::File => {
+            let message = "the span starts behind the end of the file";
+            Some((ErrorKind::RangeNotSatisfiable, message))
+        }
+        EntryKind::Directory => Some((ErrorKind::IsADirectory, "path is not a file")),
+        EntryKind::Symlink | EntryKind::Special => {
+            Some((ErrorKind::NotAFile, "path is not a file"))
+        }
+    };
+    match wrong {
+        Some((kind, message)) => Err(Error::new(kind, message).on(file)),
+        None => Ok(Content { entry, range: range.start..range.start, body: nothing() }),
+    }
 }
 
 /// A part without bytes.

@@ -1,60 +1,33 @@
-//! A listing as it arrives: one entry is held at a time, however many there are.
-
-use std::collections::VecDeque;
+//! A listing of `/v1/fs` as it arrives.
 
 use engine::{ByteStream, Entry, EntryStream, Result, SandboxPath};
-use futures::{StreamExt as _, stream};
 
+use crate::arriving;
 use crate::elements::Elements;
 use crate::transport::not_understood;
 use crate::wire::Child;
 
 /// The entries of a JSON array that lists `dir`.
 pub(crate) fn entries(body: ByteStream, dir: &SandboxPath) -> EntryStream {
-    let listing =
-        Listing { body, dir: dir.clone(), elements: Elements::default(), found: VecDeque::new() };
-    stream::try_unfold(listing, |mut listing| async {
-        Ok(listing.next().await?.map(|entry| (entry, listing)))
-    })
-    .boxed()
+    let dir = dir.clone();
+    arriving::values(body, Elements::default(), move |element| read(element, &dir))
 }
 
-struct Listing {
-    body: ByteStream,
-    dir: SandboxPath,
-    elements: Elements,
-    /// What the last piece of the body held; a piece is a few hundred entries at most.
-    found: VecDeque<Entry>,
-}
-
-impl Listing {
-    async fn next(&mut self) -> Result<Option<Entry>> {
-        while self.found.is_empty() {
-            let Some(piece) = self.body.next().await.transpose()? else {
-                self.elements.finish().map_err(not_understood)?;
-                return Ok(None);
-            };
-            self.search(&piece)?;
-        }
-        Ok(self.found.pop_front())
-    }
-
-    fn search(&mut self, mut piece: &[u8]) -> Result<()> {
-        while let Some(element) = self.elements.next(&mut piece).map_err(not_understood)? {
-            let child: Child = serde_json::from_slice(&element).map_err(not_understood)?;
-            self.found.push_back(child.entry(&self.dir)?);
-        }
-        Ok(())
-    }
+fn read(element: &[u8], dir: &SandboxPath) -> Result<Entry> {
+    let child: Child = serde_json::from_slice(element).map_err(not_understood)?;
+    child.entry(dir)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use bytes::Bytes;
     use engine::{EntryKind, Error, ErrorKind};
-    use futures::TryStreamExt as _;
+    use futures::{StreamExt as _, TryStreamExt as _, stream};
 
     use super::*;
+    use crate::arriving::Arriving;
 
     fn listed(pieces: Vec<Result<Bytes>>) -> EntryStream {
         entries(stream::iter(pieces).boxed(), &SandboxPath::root())
@@ -90,10 +63,10 @@ mod tests {
         let last = Bytes::from_static(br#"{"name":"n","path":"/n","entryType":"file","size":1}]"#);
         let middle = std::iter::repeat_with(move || Ok::<_, Error>(piece.clone())).take(10_000);
         let pieces = std::iter::once(Ok(Bytes::from_static(b"["))).chain(middle).chain([Ok(last)]);
-        let mut listing = Listing {
+        let mut listing = Arriving {
             body: stream::iter(pieces).boxed(),
-            dir: SandboxPath::root(),
-            elements: Elements::default(),
+            split: Elements::default(),
+            read: |element: &[u8]| read(element, &SandboxPath::root()),
             found: VecDeque::new(),
         };
         let (mut count, mut held) = (0_u32, 0);

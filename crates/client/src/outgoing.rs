@@ -10,21 +10,27 @@ use http::header::CONTENT_LENGTH;
 use parking_lot::Mutex;
 use reqwest::{Body, RequestBuilder};
 
-/// Why a body could not be sent to its end. HTTP knows only that it broke off.
+/// What became of a body: how much of it was sent, and why it broke if it did. HTTP knows only that
+/// it broke off.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Breakage(Arc<Mutex<Option<Error>>>);
+pub(crate) struct Sent(Arc<Mutex<(u64, Option<Error>)>>);
 
-impl Breakage {
+impl Sent {
     /// The outcome of a request, whose own failure is only a consequence if the body broke.
     pub(crate) fn or<T>(&self, outcome: Result<T>) -> Result<T> {
-        match self.0.lock().take() {
+        match self.0.lock().1.take() {
             Some(err) => Err(err),
             None => outcome,
         }
     }
+
+    /// How many bytes were sent.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.lock().0
+    }
 }
 
-/// The request with this body, which is streamed, and word of why the body broke if it did.
+/// The request with this body, which is streamed, and word of what became of it.
 ///
 /// A body of an announced length must have it to the byte: a shorter or longer one breaks before
 /// the server could take it for whole.
@@ -32,22 +38,22 @@ pub(crate) fn attach(
     request: RequestBuilder,
     body: ByteStream,
     length: Option<u64>,
-) -> (RequestBuilder, Breakage) {
-    let breakage = Breakage::default();
-    let sending = Sending { body, sent: 0, length, breakage: breakage.clone() };
+) -> (RequestBuilder, Sent) {
+    let outcome = Sent::default();
+    let sending = Sending { body, sent: 0, length, outcome: outcome.clone() };
     let pieces = stream::unfold(Some(sending), |sending| async { sending?.next().await });
     let request = match length {
         Some(length) => request.header(CONTENT_LENGTH, length),
         None => request,
     };
-    (request.body(Body::wrap_stream(pieces)), breakage)
+    (request.body(Body::wrap_stream(pieces)), outcome)
 }
 
 struct Sending {
     body: ByteStream,
     sent: u64,
     length: Option<u64>,
-    breakage: Breakage,
+    outcome: Sent,
 }
 
 type Step = Option<(io::Result<Bytes>, Option<Sending>)>;
@@ -59,7 +65,7 @@ impl Sending {
             Ok(None) => None,
             Err(err) => {
                 let broken = io::Error::other(err.to_string());
-                *self.breakage.0.lock() = Some(err);
+                self.outcome.0.lock().1 = Some(err);
                 Some((Err(broken), None))
             }
         }
@@ -74,6 +80,7 @@ impl Sending {
             };
         };
         self.sent = self.sent.saturating_add(piece.len() as u64);
+        self.outcome.0.lock().0 = self.sent;
         let excess = match self.length {
             None => false,
             // Behind the announced length nobody asks for more, so that it is looked at now.
@@ -102,16 +109,16 @@ mod tests {
     use super::*;
 
     async fn sent(pieces: &[&'static str], length: Option<u64>) -> Result<String> {
-        let breakage = Breakage::default();
+        let outcome = Sent::default();
         let body = stream::iter(pieces.to_vec()).map(|piece| Ok(Bytes::from(piece))).boxed();
-        let mut sending = Some(Sending { body, sent: 0, length, breakage: breakage.clone() });
+        let mut sending = Some(Sending { body, sent: 0, length, outcome: outcome.clone() });
         let mut gathered = String::new();
         while let Some(step) = sending.take() {
             let Some((piece, rest)) = step.next().await else { break };
             sending = rest;
             gathered.extend(piece.ok().map(|piece| String::from_utf8(piece.into()).unwrap()));
         }
-        breakage.or(Ok(gathered))
+        outcome.or(Ok(gathered))
     }
 
     #[tokio::test]

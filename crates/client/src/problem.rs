@@ -26,13 +26,16 @@ pub(crate) async fn explain(mut answer: Response) -> Error {
     error(status, problem)
 }
 
-/// Problem details (RFC 9457) with a kind and a hint.
+/// What went wrong, as either interface says it: problem details (RFC 9457) with a kind and a hint,
+/// or an `error` with them and with the path it ends with.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Problem {
     r#type: String,
     detail: String,
+    error: Option<String>,
     kind: Option<String>,
+    path: Option<String>,
     hint: Option<String>,
 }
 
@@ -54,8 +57,18 @@ fn error(status: StatusCode, problem: Problem) -> Error {
     }
 }
 
-/// The detail without the words of its type before it and without the path behind it.
+/// The message without its path, and the path.
 fn split(problem: &Problem) -> (&str, Option<SandboxPath>) {
+    let Some(error) = problem.error.as_deref() else { return split_detail(problem) };
+    let parted = problem.path.as_deref().and_then(|text| {
+        let path = SandboxPath::parse(text, DotDot::Refuse).ok()?;
+        Some((error.strip_suffix(text)?.strip_suffix(": ")?, Some(path)))
+    });
+    parted.unwrap_or((error, None))
+}
+
+/// The detail without the words of its type before it and without the path behind it.
+fn split_detail(problem: &Problem) -> (&str, Option<SandboxPath>) {
     let word = problem.r#type.rsplit(':').next().unwrap_or_default();
     let lead = format!("{}: ", word.replace('_', " "));
     // Of a session, the words of the type are the whole message.
@@ -128,6 +141,28 @@ mod tests {
         assert_eq!(err.message(), "path not found");
         assert_eq!(err.path().unwrap().as_str(), "/home/u/x: /y");
         assert_eq!(hint(&err), Some("list the parent directory"));
+    }
+
+    #[test]
+    fn an_error_with_a_path_is_the_error_it_was() {
+        let err = read(
+            404,
+            r#"{"error":"path not found: a: b/c","kind":"not_found","path":"a: b/c",
+                "hint":"list the parent directory"}"#,
+        );
+        assert_eq!((err.kind(), err.message()), (ErrorKind::NotFound, "path not found"));
+        assert_eq!(err.path().unwrap().as_str(), "/a: b/c");
+        assert_eq!(hint(&err), Some("list the parent directory"));
+        let err =
+            read(409, r#"{"error":"there is one already: .","kind":"already_exists","path":"."}"#);
+        assert!(err.path().unwrap().is_root());
+    }
+
+    #[test]
+    fn an_error_without_a_path_stands_as_it_is() {
+        let err = read(404, r#"{"error":"sandbox: not found","kind":"sandbox_not_found"}"#);
+        assert_eq!(err.kind(), ErrorKind::SandboxNotFound);
+        assert_eq!((err.message(), err.path()), ("sandbox: not found", None));
     }
 
     #[test]

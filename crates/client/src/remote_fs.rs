@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use engine::{
-    ArchiveFormat, ArchiveLimits, ByteStream, Content, Create, Depth, DotDot, Entry, EntryKind,
+    ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, DotDot, Entry, EntryKind,
     EntryStream, Error, ErrorKind, FileSystem, If, Leader, Links, MetadataChange, OpenFile,
     OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked,
     Usage, WriteMode, WriteOptions, Written,
@@ -12,12 +12,12 @@ use engine::{
 use futures::StreamExt as _;
 use http::Method;
 use http::header::{CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, RANGE};
-use reqwest::RequestBuilder;
 
-use crate::handle::{Purpose, RemoteFile};
+use crate::endpoint::with_json;
+use crate::handle::ByPath;
 use crate::transport::not_understood;
 use crate::wire::{self, Relocation, Stat, Uploaded};
-use crate::{Remote, conditions, incoming, listing, outgoing};
+use crate::{Remote, conditions, handle, incoming, listing, outgoing};
 
 #[async_trait]
 impl FileSystem for Remote {
@@ -25,9 +25,9 @@ impl FileSystem for Remote {
         if links == Links::Keep {
             return Err(unsupported("look at a link itself"));
         }
-        let answer = self.send(self.about(Method::GET, "/v1/fs/stat", path)).await?;
+        let answer = self.endpoint.send(self.about(Method::GET, "/v1/fs/stat", path)).await?;
         let headers = answer.headers().clone();
-        let stat: Stat = self.parse(answer).await?;
+        let stat: Stat = self.endpoint.parse(answer).await?;
         Ok(stat.entry(path, &headers))
     }
 
@@ -40,7 +40,7 @@ impl FileSystem for Remote {
             // A page of nothing cannot be asked for, yet it must fail where a page would.
             request = request.query(&[("limit", limit.max(1))]);
         }
-        let body = incoming::stream(self.send(request).await?, self.endpoint());
+        let body = incoming::stream(self.endpoint.send(request).await?, self.endpoint.address());
         let entries = listing::entries(body, dir);
         Ok(if page.limit == Some(0) { entries.take(0).boxed() } else { entries })
     }
@@ -49,13 +49,13 @@ impl FileSystem for Remote {
         if let Span::Between(range) = &span
             && range.end <= range.start
         {
-            return self.read_nothing(file, range.start, range.end).await;
+            return incoming::read_nothing(self, file, range).await;
         }
         let mut request = self.about(Method::GET, "/v1/fs/file", file);
         if let Some(range) = conditions::range(&span) {
             request = request.header(RANGE, range);
         }
-        incoming::content(self.send(request).await?, file, &span, self.endpoint())
+        incoming::content(self.endpoint.send(request).await?, file, &span, self.endpoint.address())
     }
 
     async fn write(
@@ -80,10 +80,10 @@ impl FileSystem for Remote {
             }
         };
         let expected = conditions::for_write(options.mode, &options.expected)?;
-        let request = with_condition(request, expected);
+        let request = conditions::applied(request, expected);
         let request = request.header(CONTENT_TYPE, "application/octet-stream");
-        let (request, breakage) = outgoing::attach(request, body, options.length);
-        let answer = match breakage.or(self.send(request).await) {
+        let (request, sent) = outgoing::attach(request, body, options.length);
+        let answer = match sent.or(self.endpoint.send(request).await) {
             Err(err) => return Err(taken_if_new(err, &options, file)),
             Ok(answer) => answer,
         };
@@ -91,23 +91,14 @@ impl FileSystem for Remote {
     }
 
     async fn open(&self, file: &SandboxPath, options: OpenOptions) -> Result<Arc<dyn OpenFile>> {
-        match options {
-            OpenOptions::Read | OpenOptions::Write(Create::Never) => self.expect_file(file).await?,
-            OpenOptions::Write(Create::IfMissing) => self.find_or_make_file(file).await?,
-            OpenOptions::Write(Create::New) => self.make_file(file).await?,
-        }
-        let purpose = match options {
-            OpenOptions::Read => Purpose::Read,
-            OpenOptions::Write(_) => Purpose::Write,
-        };
-        Ok(Arc::new(RemoteFile { remote: self.clone(), path: file.clone(), purpose }))
+        handle::open(self, file, options).await
     }
 
     async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
         if parents == Parents::Require {
             return Err(unsupported("insist that parents exist"));
         }
-        self.send(self.about(Method::POST, "/v1/fs/mkdir", dir)).await?;
+        self.endpoint.send(self.about(Method::POST, "/v1/fs/mkdir", dir)).await?;
         Ok(wire::entry(dir.clone(), EntryKind::Directory, 0))
     }
 
@@ -123,7 +114,10 @@ impl FileSystem for Remote {
         let recursive = depth == Depth::All;
         let request = self.about(Method::DELETE, "/v1/fs/entry", path);
         let request = request.query(&[("recursive", recursive)]);
-        self.send(with_condition(request, conditions::header(&expected))).await.map(drop)
+        self.endpoint
+            .send(conditions::applied(request, conditions::header(&expected)))
+            .await
+            .map(drop)
     }
 
     async fn rename(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
@@ -155,10 +149,10 @@ impl FileSystem for Remote {
         }
         let request = self.about(Method::POST, "/v1/fs/upload-batch", dir);
         let request = request.header(CONTENT_TYPE, "application/x-tar");
-        let (request, breakage) = outgoing::attach(request, archive, None);
-        let answer = breakage.or(self.send(request).await)?;
+        let (request, sent) = outgoing::attach(request, archive, None);
+        let answer = sent.or(self.endpoint.send(request).await)?;
         let entries = wire::number(answer.headers(), "x-entries");
-        let uploaded: Uploaded = self.parse(answer).await?;
+        let uploaded: Uploaded = self.endpoint.parse(answer).await?;
         let paths = uploaded.paths.iter().map(|path| SandboxPath::parse(path, DotDot::Clamp));
         let paths = paths.collect::<Result<Vec<_>>>().map_err(not_understood)?;
         Ok(Unpacked { entries: entries.unwrap_or(paths.len() as u64), paths })
@@ -176,7 +170,7 @@ impl FileSystem for Remote {
         for (name, most) in [("maxBytes", bytes), ("maxEntries", entries), ("maxDepth", depth)] {
             request = request.query(&most.map(|most| (name, most)).as_slice());
         }
-        Ok(incoming::stream(self.send(request).await?, self.endpoint()))
+        Ok(incoming::stream(self.endpoint.send(request).await?, self.endpoint.address()))
     }
 
     async fn batch(&self, _: Vec<Step>) -> Result<Vec<Option<Entry>>> {
@@ -189,7 +183,7 @@ impl FileSystem for Remote {
 
     async fn refresh(&self) -> Result<()> {
         let root = self.about(Method::GET, "/v1/fs/stat", &SandboxPath::root());
-        self.send(root.header(CACHE_CONTROL, "no-cache")).await.map(drop)
+        self.endpoint.send(root.header(CACHE_CONTROL, "no-cache")).await.map(drop)
     }
 
     fn leader(&self) -> Option<Leader> {
@@ -197,24 +191,14 @@ impl FileSystem for Remote {
     }
 }
 
-impl Remote {
-    /// A span without bytes, which a range of HTTP cannot say.
-    async fn read_nothing(&self, file: &SandboxPath, start: u64, end: u64) -> Result<Content> {
-        if end < start {
-            let message = "the span ends before it starts";
-            return Err(Error::new(ErrorKind::InvalidArgument, message).on(file));
-        }
-        let entry = self.stat(file, Links::Follow).await?;
-        if entry.kind == EntryKind::Directory {
-            return Err(Error::new(ErrorKind::IsADirectory, "path is not a file").on(file));
-        }
-        if start >= entry.size {
-            let message = "the span starts behind the end of the file";
-            return Err(Error::new(ErrorKind::RangeNotSatisfiable, message).on(file));
-        }
-        Ok(Content { entry, range: start..start, body: incoming::nothing() })
+#[async_trait]
+impl ByPath for Remote {
+    async fn set_len(&self, _: &SandboxPath, _: u64) -> Result<()> {
+        Err(unsupported("change the length of a file"))
     }
+}
 
+impl Remote {
     /// What a write did, from what the server tells of it.
     async fn written(
         &self,
@@ -224,7 +208,7 @@ impl Remote {
     ) -> Result<Written> {
         let headers = answer.headers().clone();
         let created = mode == WriteMode::CreateNew || headers.contains_key("x-created");
-        let bytes = self.parse::<wire::Written>(answer).await?.bytes_written;
+        let bytes = self.endpoint.parse::<wire::Written>(answer).await?.bytes_written;
         let size = match (wire::number(&headers, "x-size"), mode) {
             (Some(size), _) => size,
             (None, WriteMode::CreateNew | WriteMode::Replace) => bytes,
@@ -236,33 +220,6 @@ impl Remote {
         entry.version = wire::version(&headers);
         let in_place = headers.contains_key("x-in-place");
         Ok(Written { entry, bytes, created, in_place })
-    }
-
-    async fn expect_file(&self, file: &SandboxPath) -> Result<()> {
-        // One byte is asked for, so that what can be looked at but not opened is refused here.
-        let outcome = self.read(file, Span::Between(0..1)).await;
-        match outcome {
-            Err(err) if err.kind() == ErrorKind::RangeNotSatisfiable => Ok(()),
-            outcome => outcome.map(drop),
-        }
-    }
-
-    async fn make_file(&self, file: &SandboxPath) -> Result<()> {
-        let (mode, parents, expected) = (WriteMode::CreateNew, Parents::Create, If::Always);
-        let options = WriteOptions { mode, parents, expected, length: Some(0) };
-        self.write(file, incoming::nothing(), options).await.map(drop)
-    }
-
-    async fn find_or_make_file(&self, file: &SandboxPath) -> Result<()> {
-        match self.expect_file(file).await {
-            Err(err) if err.kind() == ErrorKind::NotFound => {}
-            outcome => return outcome,
-        }
-        match self.make_file(file).await {
-            // Someone else made it in between.
-            Err(err) if err.kind() == ErrorKind::AlreadyExists => self.expect_file(file).await,
-            outcome => outcome,
-        }
     }
 
     async fn relocate(
@@ -278,9 +235,8 @@ impl Remote {
             Target::Merge => return Err(unsupported("merge directories")),
         };
         let relocation = Relocation { from: from.as_str(), to: to.as_str(), overwrite };
-        let body = serde_json::to_vec(&relocation).map_err(not_understood)?;
-        let request = self.request(Method::POST, route);
-        self.send(request.header(CONTENT_TYPE, "application/json").body(body)).await?;
+        let request = self.endpoint.request(Method::POST, route);
+        self.endpoint.send(with_json(request, &relocation)?).await?;
         match self.stat(to, Links::Follow).await {
             // The answer names no kind. What cannot be looked at, such as a dangling link, is there
             // nevertheless, and is a file as far as this interface tells.
@@ -289,16 +245,6 @@ impl Remote {
             }
             outcome => outcome,
         }
-    }
-}
-
-fn with_condition(
-    request: RequestBuilder,
-    condition: Option<(http::HeaderName, String)>,
-) -> RequestBuilder {
-    match condition {
-        Some((name, value)) => request.header(name, value),
-        None => request,
     }
 }
 

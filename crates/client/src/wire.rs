@@ -8,12 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::transport::not_understood;
 
-/// The answer of `/v1/health`.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Health {
-    pub(crate) status: String,
-}
-
 /// The answer of `/v1/fs/stat`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Stat {
@@ -110,7 +104,8 @@ pub(crate) fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.parse().ok()
 }
 
-fn time(text: &str) -> Option<UnixTime> {
+/// The time that RFC 3339 spells.
+pub(crate) fn time(text: &str) -> Option<UnixTime> {
     const SECOND: i128 = 1_000_000_000;
     let nanoseconds = text.parse::<Timestamp>().ok()?.as_nanosecond();
     Some(UnixTime {

@@ -1,4 +1,4 @@
-//! Small JSON bodies.
+//! JSON bodies, gathered whole.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::app::App;
 use crate::intake;
 use crate::problem::{Class, Problem};
 
-/// The longest body that is read as JSON: many times what two of the longest paths need.
-const MOST_BYTES: usize = 64 * 1024;
+/// The longest body that is usually read as JSON: many times what two of the longest paths need.
+const USUAL: usize = 64 * 1024;
 
-/// The JSON body of a request as a value.
+/// The JSON body of a request as a value. It has at most so many bytes.
 #[derive(Debug)]
-pub(crate) struct Json<T>(pub(crate) T);
+pub(crate) struct Json<T, const MOST: usize = USUAL>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for Json<T, MOST> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
@@ -33,12 +33,12 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
                 .hint("send the header `Content-Type: application/json`"));
         }
         intake::refuse_encoded(request.headers())?;
-        let bytes = collect(request, app).await?;
+        let bytes = collect(request, app, MOST).await?;
         serde_json::from_slice(&bytes).map(Self).map_err(|err| refuse(&err))
     }
 }
 
-async fn collect(request: Request, app: &App) -> Result<Bytes, Problem> {
+async fn collect(request: Request, app: &App, most: usize) -> Result<Bytes, Problem> {
     let mut body = intake::stream(request.into_body(), app.timeouts.progress);
     let mut bytes = BytesMut::new();
     let broken = |err: engine::Error| {
@@ -48,12 +48,12 @@ async fn collect(request: Request, app: &App) -> Result<Bytes, Problem> {
             .hint("send the whole body again")
     };
     while let Some(piece) = body.try_next().await.map_err(broken)? {
-        if bytes.len() + piece.len() > MOST_BYTES {
+        if bytes.len() + piece.len() > most {
             let detail = "Failed to buffer the request body: length limit exceeded";
             let status = StatusCode::PAYLOAD_TOO_LARGE;
             return Err(Problem::plain(status, Class::LIMIT_EXCEEDED, detail)
                 .kind("limit_exceeded")
-                .hint(format!("send at most {MOST_BYTES} bytes of JSON")));
+                .hint(format!("send at most {most} bytes of JSON")));
         }
         bytes.extend_from_slice(&piece);
     }

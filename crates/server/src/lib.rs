@@ -5,6 +5,7 @@
 
 mod accept;
 mod app;
+mod archives;
 mod auth;
 mod browsers;
 mod caller;

@@ -101,6 +101,7 @@ struct Parts {
     details: ProblemDetails,
     headers: HeaderMap,
     message: String,
+    path: Option<String>,
 }
 
 /// What an answer says that is a problem, for faces that say it in other words.
@@ -108,6 +109,7 @@ struct Parts {
 pub(crate) struct Told {
     pub(crate) message: String,
     pub(crate) kind: Option<String>,
+    pub(crate) path: Option<String>,
     pub(crate) hint: Option<String>,
 }
 
@@ -128,7 +130,8 @@ impl Problem {
             kind: None,
             hint: None,
         };
-        Self(Box::new(Parts { status, details, headers: HeaderMap::new(), message }))
+        let headers = HeaderMap::new();
+        Self(Box::new(Parts { status, details, headers, message, path: None }))
     }
 
     /// A problem whose detail begins with the words of its type.
@@ -158,6 +161,12 @@ impl Problem {
         self
     }
 
+    /// Tells the path apart from the message, for faces that do.
+    pub(crate) fn path(mut self, path: &str) -> Self {
+        self.0.path = Some(path.to_owned());
+        self
+    }
+
     /// Repeats the message where programs look for it.
     pub(crate) fn message(mut self, message: &str) -> Self {
         self.0.details.details = Some(ProblemMessage { message: message.to_owned() });
@@ -183,11 +192,11 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Parts { status, details, mut headers, message } = *self.0;
+        let Parts { status, details, mut headers, message, path } = *self.0;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         let mut response = (status, headers, render(&details)).into_response();
         let ProblemDetails { kind, hint, .. } = details;
-        response.extensions_mut().insert(Told { message, kind, hint });
+        response.extensions_mut().insert(Told { message, kind, path, hint });
         response
     }
 }

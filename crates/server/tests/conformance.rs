@@ -1,11 +1,11 @@
-//! What every file system promises, kept through `/v1/fs` by way of the Rust client, whichever kind
-//! of tree is behind it.
+//! What every file system promises, kept through `/v1/sandboxes` and `/v1/fs` by way of the Rust
+//! client, whichever kind of tree is behind it.
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its trial")]
 
 use std::future::pending;
 use std::sync::Arc;
 
-use client::Remote;
+use client::{Remote, Server};
 use conformance::{Ability, Fixture, trials};
 use engine::{
     Durability, FileSystem, HostFs, HostOptions, Limits, Mounts, Sandbox, SandboxId, SandboxPath,
@@ -17,6 +17,18 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 
+/// What a face of the server is called, and the tree that is seen through it.
+#[derive(Clone, Copy)]
+enum Face {
+    FsV1,
+    Sandboxes,
+}
+
+/// What no interface of requests and answers can express: a handle that outlives its path, and the
+/// reason for which a body breaks off.
+const OF_A_PROCESS: &[Ability] = &[Ability::LastingHandles, Ability::PackErrors];
+/// What a directory cannot do.
+const OF_A_TREE: &[Ability] = &[Ability::Batches, Ability::Snapshots];
 /// What `/v1/fs` can express of a real directory.
 const OF_A_DIRECTORY: &[Ability] = &[Ability::Fifos];
 /// What it can express of a virtual tree, in which nobody can plant a FIFO.
@@ -25,13 +37,22 @@ const TOKEN: &str = "conformance";
 
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
-    let mut all = trials("fs_v1", OF_A_DIRECTORY, directory);
-    all.extend(trials("fs_v1-memory", OF_A_STORE, memory));
-    all.extend(trials("fs_v1-file", OF_A_STORE, file));
+    let mut all = trials("fs_v1", OF_A_DIRECTORY, |limits| directory(limits, Face::FsV1));
+    all.extend(trials("fs_v1-memory", OF_A_STORE, |limits| memory(limits, Face::FsV1)));
+    all.extend(trials("fs_v1-file", OF_A_STORE, |limits| file(limits, Face::FsV1)));
+    let of_a_directory = all_but(&[OF_A_PROCESS, OF_A_TREE].concat());
+    all.extend(trials("sandboxes", &of_a_directory, |limits| directory(limits, Face::Sandboxes)));
+    let of_a_store = all_but(&[OF_A_PROCESS, &[Ability::Fifos]].concat());
+    all.extend(trials("sandboxes-memory", &of_a_store, |limits| memory(limits, Face::Sandboxes)));
+    all.extend(trials("sandboxes-file", &of_a_store, |limits| file(limits, Face::Sandboxes)));
     libtest_mimic::run(&arguments, all).exit();
 }
 
-fn directory(limits: Limits) -> Fixture {
+fn all_but(missing: &[Ability]) -> Vec<Ability> {
+    Ability::ALL.iter().copied().filter(|ability| !missing.contains(ability)).collect()
+}
+
+fn directory(limits: Limits, face: Face) -> Fixture {
     let outer = tempfile::tempdir().unwrap();
     let directory = tempfile::tempdir_in(outer.path()).unwrap();
     let options = HostOptions {
@@ -40,34 +61,34 @@ fn directory(limits: Limits) -> Fixture {
         mounts: Mounts::Stay,
         staging: vec![outer.path().join("staging")],
     };
-    let files = served(Arc::new(HostFs::open(directory.path(), options).unwrap()));
+    let files = served(Arc::new(HostFs::open(directory.path(), options).unwrap()), face);
     let root = directory.path().to_owned();
     Fixture::of_directory(files, &root, Box::new((directory, outer)))
 }
 
-fn memory(limits: Limits) -> Fixture {
-    let files = virtual_tree("memory:", limits);
+fn memory(limits: Limits, face: Face) -> Fixture {
+    let files = virtual_tree("memory:", limits, face);
     Fixture { files, plant_fifo: None, place: None, alive: Box::new(()) }
 }
 
-fn file(limits: Limits) -> Fixture {
+fn file(limits: Limits, face: Face) -> Fixture {
     let dir = tempfile::tempdir().unwrap();
-    let files = virtual_tree(&format!("file:{}", dir.path().join("store").display()), limits);
+    let files = virtual_tree(&format!("file:{}", dir.path().join("store").display()), limits, face);
     let place = Some(dir.path().to_owned());
     Fixture { files, plant_fifo: None, place, alive: Box::new(dir) }
 }
 
-fn virtual_tree(url: &str, limits: Limits) -> Arc<dyn FileSystem> {
+fn virtual_tree(url: &str, limits: Limits, face: Face) -> Arc<dyn FileSystem> {
     let files = async {
         let store = Store::open(url).await.unwrap();
         store.create(&id(), limits).await.unwrap()
     };
     let files = block_in_place(|| Handle::current().block_on(files));
-    served(Arc::new(files))
+    served(Arc::new(files), face)
 }
 
 /// A tree as it is seen through a server of its own, which ends with the runtime of its trial.
-fn served(files: Arc<dyn FileSystem>) -> Arc<dyn FileSystem> {
+fn served(files: Arc<dyn FileSystem>, face: Face) -> Arc<dyn FileSystem> {
     let (prefix, home) = (SandboxPath::root(), SandboxPath::root());
     let options = Options::new(Access::Token(TOKEN.to_owned()));
     let app = App::new(Sandbox { id: id(), files, prefix, home }, options).unwrap();
@@ -76,7 +97,12 @@ fn served(files: Arc<dyn FileSystem>) -> Arc<dyn FileSystem> {
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let listener = TcpListener::from_std(listener).unwrap();
     let _serving = tokio::spawn(server::run(listener, app, pending()));
-    Arc::new(Remote::connect(&endpoint, Some(TOKEN)).unwrap())
+    match face {
+        Face::FsV1 => Arc::new(Remote::connect(&endpoint, Some(TOKEN)).unwrap()),
+        Face::Sandboxes => {
+            Arc::new(Server::connect(&endpoint, Some(TOKEN)).unwrap().sandbox(&id()))
+        }
+    }
 }
 
 fn id() -> SandboxId {

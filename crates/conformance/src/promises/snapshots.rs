@@ -30,7 +30,7 @@ promises! {
     an_unknown_snapshot_is_not_found needs Snapshots;
     a_snapshot_that_was_deleted_is_gone needs Snapshots;
     the_name_of_a_deleted_snapshot_is_free needs Snapshots;
-    whoever_reads_a_snapshot_may_finish_when_it_is_deleted needs Snapshots;
+    whoever_reads_a_snapshot_may_finish_when_it_is_deleted needs Snapshots, LastingHandles;
     a_restore_brings_everything_back needs Snapshots;
     a_restore_keeps_the_snapshot needs Snapshots;
     a_restore_of_a_directory_leaves_the_rest needs Snapshots;

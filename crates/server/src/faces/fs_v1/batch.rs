@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use engine::{ArchiveFormat, ArchiveLimits, Error, ErrorKind, Links};
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
@@ -11,11 +10,11 @@ use super::errors::{Asked, Problems, explain};
 use super::paths::Place;
 use super::wire::{FsDownloadBatchQuery, FsUploadBatchQuery, FsUploadBatchResponse, RawBytes};
 use crate::browsers::{ASK_AGAIN, INERT};
-use crate::intake;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::reading::outgoing;
 use crate::visit::Visit;
+use crate::{archives, intake};
 
 const TAR: &str = "application/x-tar";
 /// How many paths an answer names.
@@ -95,26 +94,16 @@ pub(super) async fn download(
     let place = app.place(path, query.session_id.as_deref())?;
     let failed = |err| explain_archive(&app, &err, &place);
     place.check(&app, Links::Follow).await.map_err(failed)?;
-    let limits = limits(&query, app.archive_limits);
-    let mut archive =
-        app.workspace.pack(&place.path, ArchiveFormat::Tar, limits).await.map_err(failed)?;
-    let first = archive.try_next().await.map_err(failed)?;
-    let body = stream::iter(first).map(Ok).chain(archive).boxed();
-    let body = outgoing(body, place.path);
-    Ok(([(CONTENT_TYPE, TAR)], INERT, ASK_AGAIN, body).into_response())
-}
-
-/// What both the request and the operator allow.
-fn limits(query: &FsDownloadBatchQuery, most: ArchiveLimits) -> ArchiveLimits {
-    let lower = |asked: Option<u64>, most: Option<u64>| match (asked, most) {
-        (Some(asked), Some(most)) => Some(asked.min(most)),
-        (asked, most) => asked.or(most),
+    let asked = ArchiveLimits {
+        bytes: query.max_bytes,
+        entries: query.max_entries,
+        depth: query.max_depth,
     };
-    ArchiveLimits {
-        bytes: lower(query.max_bytes, most.bytes),
-        entries: lower(query.max_entries, most.entries),
-        depth: lower(query.max_depth, most.depth),
-    }
+    let limits = archives::lower(asked, app.archive_limits);
+    let archive =
+        app.workspace.pack(&place.path, ArchiveFormat::Tar, limits).await.map_err(failed)?;
+    let body = outgoing(archives::begun(archive).await.map_err(failed)?, place.path);
+    Ok(([(CONTENT_TYPE, TAR)], INERT, ASK_AGAIN, body).into_response())
 }
 
 // What a member is called is the client's mistake, not the archive's.
@@ -144,21 +133,4 @@ fn exceeded(err: &Error) -> Option<(&'static str, u64)> {
         _ => return None,
     };
     Some((limit, most.parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_lower_of_two_limits_counts() {
-        let query = FsDownloadBatchQuery {
-            max_bytes: Some(10),
-            max_entries: Some(10),
-            ..FsDownloadBatchQuery::default()
-        };
-        let most = ArchiveLimits { bytes: Some(5), entries: Some(20), depth: Some(3) };
-        let expected = ArchiveLimits { bytes: Some(5), entries: Some(10), depth: Some(3) };
-        assert_eq!(limits(&query, most), expected);
-    }
 }

@@ -1,8 +1,11 @@
-//! `fs-stat`, `fs-mkdir`, `fs-link`, `fs-chmod` and `stats`.
+//! `fs-stat`, `fs-mkdir`, `fs-link`, `fs-chmod`, `fs-truncate` and `stats`.
 
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
-use engine::{Error, ErrorKind, Links, MetadataChange, Parents, Role, SandboxPath, UnixTime};
+use engine::{
+    Create, Error, ErrorKind, Links, MetadataChange, OpenOptions, Parents, Role, SandboxPath,
+    UnixTime,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -220,6 +223,45 @@ pub(super) async fn chmod(
     let change = body.change().map_err(|err| explain(&err))?;
     let changed = visit.workspace.set_metadata(&place.path, change).await;
     changed.map(|entry| Json(Stat::new(&entry))).map_err(|err| explain(&err))
+}
+
+/// How long a file is to be.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LengthBody {
+    /// In bytes.
+    pub(super) size: u64,
+}
+
+/// Cut a file, or lengthen it with zeros; links are followed.
+#[utoipa::path(
+    post,
+    path = "/v1/sandboxes/{id}/fs-truncate/{path}",
+    operation_id = "truncateSandboxFile",
+    tag = "sandbox files",
+    params(
+        ("id" = String, Path, description = "The sandbox"),
+        ("path" = String, Path, description = "The file, from the root of the sandbox on")
+    ),
+    request_body = LengthBody,
+    responses((status = 200, description = "As it is now", body = Stat), Refusals),
+    security(("bearer" = []))
+)]
+pub(super) async fn truncate(
+    visit: Visit,
+    place: Place,
+    json_body::Json(body): json_body::Json<LengthBody>,
+) -> Result<Json<Stat>, Problem> {
+    let cut = async {
+        place.must_be_file()?;
+        let options = OpenOptions::Write(Create::Never);
+        let file = visit.workspace.open(&place.path, options).await?;
+        file.set_len(body.size).await?;
+        file.sync().await?;
+        file.stat().await
+    };
+    let entry = cut.await.map_err(|err| explain(&err.on(&place.path)))?;
+    Ok(Json(Stat::new(&entry)))
 }
 
 /// How much a sandbox holds, and how much it may.

@@ -22,6 +22,10 @@ pub(crate) struct Refusal {
     /// A stable word for programs to match on.
     #[schema(example = "not_found")]
     pub(crate) kind: String,
+    /// The path that it went wrong at, with which `error` ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "notes/today.txt")]
+    pub(crate) path: Option<String>,
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -50,12 +54,16 @@ pub(super) fn explain_look(err: &Error) -> Problem {
 fn explain_asked(err: &Error, asked: Asked) -> Problem {
     log_fault(err);
     let kind = err.kind();
-    let message = match err.path() {
-        Some(path) => format!("{}: {}", err.message(), shown(path)),
+    let path = err.path().map(shown);
+    let message = match path {
+        Some(path) => format!("{}: {path}", err.message()),
         None => err.message().to_owned(),
     };
     let problem = Problem::plain(status(kind, asked), Class::INVALID_REQUEST, message);
-    let problem = problem.kind(kind.word()).hint(hint(kind));
+    let mut problem = problem.kind(kind.word()).hint(hint(kind));
+    if let Some(path) = path {
+        problem = problem.path(path);
+    }
     // Whoever repeats by himself what may have happened might do it twice.
     if status(kind, asked) == StatusCode::SERVICE_UNAVAILABLE && kind != ErrorKind::InDoubt {
         return problem.header(RETRY_AFTER, HeaderValue::from_static("1"));
@@ -151,18 +159,19 @@ fn hint(kind: ErrorKind) -> &'static str {
 
 /// An answer that is a problem, in the words of this face.
 pub(super) fn in_our_words(response: Response) -> Response {
-    let Some(Told { message, kind, hint }) = response.extensions().get::<Told>().cloned() else {
+    let Some(Told { message, kind, path, hint }) = response.extensions().get::<Told>().cloned()
+    else {
         return response;
     };
     let (mut parts, _) = response.into_parts();
     let kind = kind.unwrap_or_else(|| "invalid_argument".to_owned());
-    // These two are the specification's words.
     let error = match parts.status {
         StatusCode::UNAUTHORIZED => "auth: unauthorized".to_owned(),
+        // Told before this face saw the request, and by it: the words are the same.
         _ if kind == ErrorKind::SandboxNotFound.word() => "sandbox: not found".to_owned(),
         _ => message,
     };
-    let body = render(&Refusal { error, kind, hint });
+    let body = render(&Refusal { error, kind, path, hint });
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     (parts, body).into_response()
@@ -231,7 +240,7 @@ pub(in crate::faces) mod tests {
     pub(in crate::faces) fn table() -> String {
         let mut text = String::from(
             "\n## /v1/sandboxes\n\nEvery failed request is answered with `error`, `kind` and \
-             `hint` as `application/json`. A directory in place of a file, or a file in place of a \
+             `hint` as `application/json`, and with `path` where one is to blame. A directory in place of a file, or a file in place of a \
              directory, is 400 for whoever only looks and 409 for whoever changes something. A \
              removal of what is not there is a success.\n\n\
              | kind | status | hint |\n|---|---|---|\n",

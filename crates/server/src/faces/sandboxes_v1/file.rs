@@ -1,31 +1,24 @@
 //! `/v1/sandboxes/{id}/fs/{path}`: the bytes of one file.
 
 use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
-use engine::{Depth, Error, ErrorKind, Links, Parents, Span, WriteMode, WriteOptions, Written};
-use http::header::{CONTENT_RANGE, HeaderName};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use engine::{Depth, Error, ErrorKind, Links, Parents, Span, WriteOptions};
+use http::header::CONTENT_RANGE;
+use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 
 use super::errors::{Refusals, explain, explain_look};
 use super::paths::Place;
 use super::showing::Showing;
 use super::snapshots::AsOf;
-use super::wire::RawBytes;
-use crate::conditions::validators;
+use super::wire::{RawBytes, Stat};
+use super::writing::{Fresh, Writing, answered};
 use crate::patching::Patch;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::reading::Asking;
 use crate::visit::Visit;
 use crate::{expectation, intake, ranges};
-
-/// How long the file is after a write.
-const SIZE: HeaderName = HeaderName::from_static("x-size");
-/// There when a write made the file.
-const CREATED: HeaderName = HeaderName::from_static("x-created");
-/// There when a mount pins the file, so that it was not replaced at once.
-const IN_PLACE: HeaderName = HeaderName::from_static("x-in-place");
 
 /// Read a file, or one part of it.
 ///
@@ -141,10 +134,14 @@ async fn answer(
         ("If-Match" = Option<String>, Header, description = "Replace only this ETag"),
         ("If-None-Match" = Option<String>, Header, description = "`*` to create only"),
         ("If-Unmodified-Since" = Option<String>, Header, description = "Fail if it is younger"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation` for a 200"),
+        Fresh,
+        Writing,
     ),
     request_body(content = RawBytes, content_type = "application/octet-stream",
         description = "The bytes; any or no content type"),
     responses(
+        (status = 200, description = "It is in place, and like this", body = Stat),
         (status = 204, description = "It is in place", headers(
             ("ETag" = String, description = "The version of the file"),
             ("x-size" = u64, description = "How long the file is"),
@@ -158,6 +155,8 @@ async fn answer(
 pub(super) async fn write(
     visit: Visit,
     place: Place,
+    Query(fresh): Query<Fresh>,
+    Query(writing): Query<Writing>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -165,8 +164,8 @@ pub(super) async fn write(
         return Err(Problem::invalid_request("content-range has no place in a PUT")
             .hint("use PATCH to write a part of a file"));
     }
-    let length = body.size_hint().exact();
-    put(&visit, &place, &headers, body, Patch { mode: WriteMode::Replace, length }).await
+    let patch = Patch { mode: fresh.mode(), length: body.size_hint().exact() };
+    put(&visit, &place, &headers, body, patch, writing.parents()).await
 }
 
 /// Write a part of a file, or append to it.
@@ -188,10 +187,13 @@ pub(super) async fn write(
         ("If-Match" = Option<String>, Header, description = "Change only this ETag"),
         ("If-None-Match" = Option<String>, Header, description = "`*` to create only"),
         ("If-Unmodified-Since" = Option<String>, Header, description = "Fail if it is younger"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation` for a 200"),
+        Writing,
     ),
     request_body(content = RawBytes, content_type = "application/octet-stream",
         description = "The bytes; any or no content type"),
     responses(
+        (status = 200, description = "It is in place, and like this", body = Stat),
         (status = 204, description = "It is in place", headers(
             ("ETag" = String, description = "The version of the file"),
             ("x-size" = u64, description = "How long the file is"),
@@ -205,11 +207,12 @@ pub(super) async fn write(
 pub(super) async fn patch(
     visit: Visit,
     place: Place,
+    Query(writing): Query<Writing>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let patch = Patch::read(&headers, body.size_hint().exact())?;
-    put(&visit, &place, &headers, body, patch).await
+    put(&visit, &place, &headers, body, patch, writing.parents()).await
 }
 
 async fn put(
@@ -218,6 +221,7 @@ async fn put(
     headers: &HeaderMap,
     body: Body,
     patch: Patch,
+    parents: Parents,
 ) -> Result<Response, Problem> {
     let failed = |err: Error| explain(&err);
     let (workspace, file) = (&visit.workspace, &place.path);
@@ -228,19 +232,10 @@ async fn put(
     intake::refuse_encoded(headers)?;
     let expected = expectation::expected(workspace, headers, file, Links::Follow, failed).await?;
     let Patch { mode, length } = patch;
-    let options = WriteOptions { mode, parents: Parents::Create, expected, length };
+    let options = WriteOptions { mode, parents, expected, length };
     let body = intake::stream(body, visit.timeouts.progress);
     let written = workspace.write(file, body, options).await.map_err(failed)?;
-    Ok(in_place(&written))
-}
-
-fn in_place(written: &Written) -> Response {
-    let size = (SIZE, HeaderValue::from(written.entry.size));
-    let one = HeaderValue::from_static("1");
-    let told = [(written.created, CREATED), (written.in_place, IN_PLACE)];
-    let told = told.into_iter().filter_map(|(is_so, name)| is_so.then(|| (name, one.clone())));
-    let told = axum::response::AppendHeaders(told);
-    (StatusCode::NO_CONTENT, validators(&written.entry), [size], told).into_response()
+    Ok(answered(&written, headers))
 }
 
 /// Remove a file, a link itself, or a directory with everything in it.

@@ -13,7 +13,7 @@ use http::header::CONTENT_TYPE;
 use super::errors::{Refusals, explain_look, shown};
 use super::paths::{self, Place};
 use super::snapshots::AsOf;
-use super::wire::{ListedEntry, Listing, ListingQuery, Order, SortBy};
+use super::wire::{ListedEntry, Listing, ListingQuery, Order, SortBy, Stat};
 use crate::browsers::ASK_AGAIN;
 use crate::problem::{Problem, logged, render};
 use crate::query::Query;
@@ -63,14 +63,14 @@ pub(super) async fn list(
     let dir = &place.path;
     let page = match query.sort {
         SortBy::Name if query.order == Order::Ascending => {
-            by_name(&workspace, dir, wish, &query, visit.strip_workspace_prefix).await
+            by_name(&workspace, dir, wish, &query).await
         }
         SortBy::Name | SortBy::Size | SortBy::Modified => {
             sorted(&workspace, dir, wish, &query).await
         }
     };
     let page = page.map_err(failed)?;
-    let body = body(page, dir.clone(), query.recursive == Some(true)).await.map_err(failed)?;
+    let body = body(page, Spelling::new(dir, &query)).await.map_err(failed)?;
     Ok(([(CONTENT_TYPE, "application/json")], ASK_AGAIN, body).into_response())
 }
 
@@ -92,9 +92,9 @@ async fn by_name(
     dir: &SandboxPath,
     mut wish: ListQuery,
     query: &ListingQuery,
-    strip: bool,
 ) -> engine::Result<Page> {
-    wish.after = query.cursor.as_deref().map(|cursor| paths::of_text(cursor, strip)).transpose()?;
+    // A cursor is a path as it is, even if it begins with a word that clients' paths lose.
+    wish.after = query.cursor.as_deref().map(|cursor| paths::of_text(cursor, false)).transpose()?;
     let mut entries = workspace.list_tree(dir, wish).await?;
     let mut skipped = 0;
     while skipped < query.offset.unwrap_or_default() && entries.try_next().await?.is_some() {
@@ -189,9 +189,9 @@ fn rank(entry: &Entry, query: &ListingQuery) -> Rank {
 }
 
 /// The page as JSON. Fails if the first entries cannot be had; a later failure breaks the body off.
-async fn body(page: Page, dir: SandboxPath, whole_paths: bool) -> engine::Result<Body> {
-    let path = dir.clone();
-    let mut chunks = Box::pin(chunks(page, dir, whole_paths));
+async fn body(page: Page, spelling: Spelling) -> engine::Result<Body> {
+    let path = spelling.dir.clone();
+    let mut chunks = Box::pin(chunks(page, spelling));
     let first = chunks.try_next().await?.unwrap_or_default();
     let Some(second) = chunks.try_next().await? else { return Ok(Body::from(first)) };
     let begun = stream::iter([Ok(first), Ok(second)]);
@@ -201,48 +201,46 @@ async fn body(page: Page, dir: SandboxPath, whole_paths: bool) -> engine::Result
 /// How far a page was written.
 struct Writing {
     page: Page,
+    spelling: Spelling,
     count: u64,
     last: Option<SandboxPath>,
     is_over: bool,
 }
 
-fn chunks(
-    page: Page,
-    dir: SandboxPath,
-    whole_paths: bool,
-) -> impl Stream<Item = engine::Result<Bytes>> {
-    let begun = Writing { page, count: 0, last: None, is_over: false };
-    stream::try_unfold(begun, move |mut writing| {
-        let dir = dir.clone();
-        async move {
-            if writing.is_over {
-                return Ok(None);
-            }
-            let mut json = Vec::with_capacity(CHUNK + CHUNK / 4);
-            if writing.last.is_none() && writing.count == 0 {
-                json.extend(br#"{"entries":["#);
-            }
-            while json.len() < CHUNK {
-                let is_full = writing.page.limit.is_some_and(|most| writing.count == most as u64);
-                let next = if is_full { None } else { writing.page.entries.try_next().await? };
-                let Some(entry) = next else {
-                    json.extend(writing.end(is_full).await?);
-                    break;
-                };
-                if writing.count > 0 {
-                    json.push(b',');
-                }
-                let path = whole_paths.then(|| shown_beneath(&entry.path, &dir));
-                json.extend(render(&ListedEntry::new(&entry, path)));
-                writing.count += 1;
-                writing.last = Some(entry.path);
-            }
-            Ok(Some((Bytes::from(json), writing)))
+fn chunks(page: Page, spelling: Spelling) -> impl Stream<Item = engine::Result<Bytes>> {
+    let begun = Writing { page, spelling, count: 0, last: None, is_over: false };
+    stream::try_unfold(begun, |mut writing| async {
+        if writing.is_over {
+            return Ok(None);
         }
+        Ok(Some((writing.chunk().await?, writing)))
     })
 }
 
 impl Writing {
+    /// The next bytes of the answer.
+    async fn chunk(&mut self) -> engine::Result<Bytes> {
+        let mut json = Vec::with_capacity(CHUNK + CHUNK / 4);
+        if self.last.is_none() {
+            json.extend(br#"{"entries":["#);
+        }
+        while json.len() < CHUNK {
+            let is_full = self.page.limit.is_some_and(|most| self.count == most as u64);
+            let next = if is_full { None } else { self.page.entries.try_next().await? };
+            let Some(entry) = next else {
+                json.extend(self.end(is_full).await?);
+                break;
+            };
+            if self.count > 0 {
+                json.push(b',');
+            }
+            json.extend(self.spelling.spell(&entry));
+            self.count += 1;
+            self.last = Some(entry.path);
+        }
+        Ok(json.into())
+    }
+
     /// What stands behind the entries.
     async fn end(&mut self, is_full: bool) -> engine::Result<Vec<u8>> {
         self.is_over = true;
@@ -260,8 +258,27 @@ impl Writing {
     }
 }
 
-fn shown_beneath(path: &SandboxPath, dir: &SandboxPath) -> String {
-    path.strip(dir).unwrap_or_default().to_owned()
+/// What is told of each entry.
+struct Spelling {
+    dir: SandboxPath,
+    /// Whether its path from the directory on is told.
+    has_path: bool,
+    /// Whether everything is told.
+    has_details: bool,
+}
+
+impl Spelling {
+    fn new(dir: &SandboxPath, query: &ListingQuery) -> Self {
+        let (has_path, has_details) = (query.recursive == Some(true), query.details == Some(true));
+        Self { dir: dir.clone(), has_path, has_details }
+    }
+
+    fn spell(&self, entry: &Entry) -> Vec<u8> {
+        let beneath = || entry.path.strip(&self.dir).unwrap_or_default().to_owned();
+        let (path, stat) =
+            (self.has_path.then(beneath), self.has_details.then(|| Stat::new(entry)));
+        render(&ListedEntry::new(entry, path, stat))
+    }
 }
 
 fn whole(number: u64) -> usize {

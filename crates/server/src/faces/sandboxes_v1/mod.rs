@@ -1,6 +1,8 @@
 //! `/v1/sandboxes`: many sandboxes, and everything that can be done in each of them.
 
+mod archive;
 mod audit;
+mod batch;
 mod entry;
 mod errors;
 mod file;
@@ -14,6 +16,7 @@ mod showing;
 mod sign;
 mod snapshots;
 mod wire;
+mod writing;
 
 use std::sync::Arc;
 
@@ -79,10 +82,12 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(audit::of_gate))
         .routes(routes!(relocate::r#move))
         .routes(routes!(relocate::copy))
+        .routes(routes!(batch::batch))
         .routes(routes!(snapshots::list, snapshots::create))
         .routes(routes!(snapshots::show, snapshots::delete))
         .routes(routes!(snapshots::restore))
         .routes(routes!(snapshots::export))
+        .routes(routes!(snapshots::export_live))
         .routes(routes!(snapshots::import))
         .routes(routes!(snapshots::fork))
         .routes(routes!(snapshots::diff))
@@ -99,6 +104,8 @@ fn files() -> OpenApiRouter<Arc<App>> {
         routes!(entry::mkdir),
         routes!(entry::read_link, entry::link),
         routes!(entry::chmod),
+        routes!(entry::truncate),
+        routes!(archive::pack, archive::unpack),
         routes!(search::search),
     ]
     .into_iter()

@@ -316,11 +316,38 @@ pub(super) async fn export(
     Named(id): Named,
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, Problem> {
-    demand_whole(&visit, Role::Viewer, "export snapshots")?;
+    exported(&visit, Point::Snapshot(id), &query).await
+}
+
+/// The sandbox as it is now, as one stream of bytes, to be imported elsewhere.
+#[utoipa::path(
+    get,
+    path = "/v1/sandboxes/{id}/export",
+    operation_id = "exportSandbox",
+    tag = "snapshots",
+    params(("id" = String, Path, description = "The sandbox"), ExportQuery),
+    responses(
+        (status = 200, description = "The stream", content_type = "application/octet-stream",
+            body = RawBytes),
+        Refusals
+    ),
+    security(("bearer" = []))
+)]
+pub(super) async fn export_live(
+    visit: Visit,
+    Query(query): Query<ExportQuery>,
+) -> Result<Response, Problem> {
+    exported(&visit, Point::Live, &query).await
+}
+
+async fn exported(visit: &Visit, from: Point, query: &ExportQuery) -> Result<Response, Problem> {
+    demand_whole(visit, Role::Viewer, "export snapshots")?;
     let stream = async {
         let since = query.since.as_deref().map(SnapshotId::parse).transpose()?;
-        visit.workspace.stat_snapshot(&id).await?;
-        visit.workspace.export(Point::Snapshot(id), since.as_ref()).await
+        if let Point::Snapshot(id) = &from {
+            visit.workspace.stat_snapshot(id).await?;
+        }
+        visit.workspace.export(from, since.as_ref()).await
     };
     let stream = stream.await.map_err(|err| explain(&err))?;
     let body = outgoing(stream, SandboxPath::root());
@@ -338,12 +365,20 @@ pub(super) struct ImportQuery {
     /// What a person wants to know about it.
     #[param(nullable = false)]
     message: Option<String>,
+    /// What a program wants to know about it: `key=value`. May be given several times.
+    #[param(value_type = Vec<String>)]
+    label: BTreeMap<String, String>,
 }
 
 impl FromParams for ImportQuery {
     fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
         let (snapshot, message) = (params.optional("snapshot")?, params.optional("message")?);
-        Ok(Self { snapshot, message })
+        let labels = params.all("label")?.into_iter().map(|text| match text.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+            None => Err(Problem::invalid_request("a `label` has no `=`")
+                .hint("send it as `label=key=value`")),
+        });
+        Ok(Self { snapshot, message, label: labels.collect::<Result<_, _>>()? })
     }
 }
 
@@ -373,7 +408,7 @@ pub(super) async fn import(
     let taken = async {
         let id = query.snapshot.as_deref().map(SnapshotId::parse).transpose()?;
         let message = query.message.unwrap_or_default();
-        let new = NewSnapshot { id, message, labels: BTreeMap::new() };
+        let new = NewSnapshot { id, message, labels: query.label };
         visit.workspace.import(stream, new).await
     };
     let taken = taken.await.map_err(|err| explain(&err))?;
@@ -421,10 +456,7 @@ pub(super) async fn fork(
             return Err(Error::new(ErrorKind::Forbidden, message));
         }
         let ForkRequest { id, snapshot, prefix, limits, labels, ttl } = request;
-        let from = match snapshot {
-            Some(id) => Point::Snapshot(SnapshotId::parse(&id)?),
-            None => Point::Live,
-        };
+        let from = point(snapshot.as_deref())?;
         let prefix = prefix.as_deref().unwrap_or("/");
         let new = NewSandbox {
             id: id.as_deref().map(SandboxId::parse).transpose()?,
@@ -445,8 +477,9 @@ pub(super) async fn fork(
 #[derive(Clone, Debug, Default, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct DiffQuery {
-    /// The snapshot that is compared.
-    from: String,
+    /// The snapshot that is compared; the sandbox as it is now without it.
+    #[param(nullable = false)]
+    from: Option<String>,
     /// With which snapshot; with the sandbox as it is now without it.
     #[param(nullable = false)]
     to: Option<String>,
@@ -454,7 +487,20 @@ pub(super) struct DiffQuery {
 
 impl FromParams for DiffQuery {
     fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
-        Ok(Self { from: params.required("from")?, to: params.optional("to")? })
+        let (from, to) = (params.optional("from")?, params.optional("to")?);
+        if from.is_none() && to.is_none() {
+            return Err(Problem::invalid_request("neither `from` nor `to` names a snapshot")
+                .hint("add `?from=ID` to see what changed since that snapshot"));
+        }
+        Ok(Self { from, to })
+    }
+}
+
+/// The state that a snapshot is, or the present one without it.
+fn point(id: Option<&str>) -> engine::Result<Point> {
+    match id {
+        Some(id) => SnapshotId::parse(id).map(Point::Snapshot),
+        None => Ok(Point::Live),
     }
 }
 
@@ -498,7 +544,7 @@ impl From<Difference> for DifferenceBody {
     }
 }
 
-/// What must happen to a snapshot to become another, or what is there now.
+/// What must happen to one state to become another: to a snapshot, or to what is there now.
 ///
 /// One JSON object a line, in the order of the paths. It costs what differs, not what there is.
 #[utoipa::path(
@@ -520,11 +566,7 @@ pub(super) async fn diff(
 ) -> Result<Response, Problem> {
     demand_whole(&visit, Role::Viewer, "compare snapshots")?;
     let found = async {
-        let from = Point::Snapshot(SnapshotId::parse(&query.from)?);
-        let to = match &query.to {
-            Some(id) => Point::Snapshot(SnapshotId::parse(id)?),
-            None => Point::Live,
-        };
+        let (from, to) = (point(query.from.as_deref())?, point(query.to.as_deref())?);
         visit.workspace.diff(from, to).await
     };
     let found = found.await.map_err(|err| explain(&err))?;

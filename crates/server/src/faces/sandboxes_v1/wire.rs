@@ -61,10 +61,14 @@ pub(super) struct ListedEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) path: Option<String>,
+    /// All that `fs-stat` tells, if `details` ask for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) stat: Option<Stat>,
 }
 
 impl ListedEntry {
-    pub(super) fn new(entry: &Entry, path: Option<String>) -> Self {
+    pub(super) fn new(entry: &Entry, path: Option<String>, stat: Option<Stat>) -> Self {
         Self {
             name: entry.path.name().to_owned(),
             size: Self::size_of(entry),
@@ -72,6 +76,7 @@ impl ListedEntry {
             is_dir: entry.kind == EntryKind::Directory,
             kind: entry.kind.into(),
             path,
+            stat,
         }
     }
 
@@ -191,6 +196,9 @@ pub(super) struct ListingQuery {
     /// In which direction.
     #[param(nullable = false, inline)]
     pub(super) order: Order,
+    /// Whether each entry comes with all that `fs-stat` tells.
+    #[param(nullable = false)]
+    pub(super) details: Option<bool>,
 }
 
 /// By what entries are sorted.
@@ -246,6 +254,7 @@ impl FromParams for ListingQuery {
             kind: params.word("kind")?,
             sort: params.word("sort")?.unwrap_or_default(),
             order: params.word("order")?.unwrap_or_default(),
+            details: params.flag("details")?,
         })
     }
 }
@@ -354,6 +363,10 @@ pub(super) struct SandboxBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) root: Option<String>,
+    /// Whether that directory was made for the sandbox, and goes with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) root_made: Option<bool>,
     /// The absolute path at which clients of `/v1/fs` see the tree.
     pub(super) prefix: String,
     /// How much it may hold.
@@ -374,12 +387,14 @@ impl SandboxBody {
     pub(super) fn new(known: Registered, is_owner: bool) -> Self {
         let (kind, root) = match known.kind {
             SandboxKind::Virtual => (TreeKind::Virtual, None),
-            SandboxKind::Host { root, .. } => (TreeKind::Host, is_owner.then_some(root)),
+            SandboxKind::Host { root, made } => (TreeKind::Host, is_owner.then_some((root, made))),
         };
+        let (root, root_made) = root.unzip();
         Self {
             id: known.id.to_string(),
             kind,
             root,
+            root_made,
             prefix: known.prefix.to_string(),
             limits: known.limits.into(),
             labels: known.labels,
