@@ -10,7 +10,7 @@ use engine::{
 };
 use futures::StreamExt as _;
 use http::Method;
-use http::header::{CACHE_CONTROL, CONTENT_RANGE, RANGE};
+use http::header::{CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, RANGE};
 use reqwest::RequestBuilder;
 
 use super::SandboxFs;
