@@ -9,6 +9,7 @@ mod batch;
 mod blocking;
 mod blocking_facade;
 mod buffers;
+mod edit;
 mod entry;
 mod entry_store;
 mod error;
@@ -42,6 +43,7 @@ pub use batch::Step;
 pub use blocking_facade::{
     BlockingEntryStore, BlockingFiles, BlockingIter, BlockingReader, BlockingStore, BlockingWriter,
 };
+pub use edit::{Edit, EditLimits, Edited, ExpectedCount, Replacement, edit};
 pub use entry::{Entry, EntryKind, UnixTime, Usage, Version};
 pub use entry_store::{CancellationToken, EntryStore, PathStream, StoredEntry, StoredEntryStream};
 pub use error::{Error, ErrorKind, Result};

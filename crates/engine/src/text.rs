@@ -72,6 +72,26 @@ impl Encoding {
     pub fn name(self) -> &'static str {
         self.0.name()
     }
+
+    /// Whether every byte is a letter of its own.
+    pub(crate) fn is_single_byte(self) -> bool {
+        self.0.is_single_byte()
+    }
+
+    /// Whether it is one of both UTF-16.
+    pub(crate) fn is_utf_16(self) -> bool {
+        self == Self::UTF_16LE || self == Self::UTF_16BE
+    }
+
+    /// Whether what a byte means hangs on what came long before it.
+    pub(crate) fn has_states(self) -> bool {
+        !self.0.is_ascii_compatible() && !self.is_utf_16()
+    }
+
+    /// Reads text piece by piece.
+    pub(crate) fn decoder(self) -> encoding_rs::Decoder {
+        self.0.new_decoder_without_bom_handling()
+    }
 }
 
 impl Default for Encoding {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::audit::{Recorder, Told, is_refusal};
 use crate::{
-    ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, If, Leader, Links,
-    MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, Sandbox, SandboxPath, Span, Step,
-    Target, Usage, WriteOptions, Written,
+    ByteStream, Content, Depth, Edit, Edited, Entry, EntryStream, Error, ErrorKind, If, Leader,
+    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, Sandbox, SandboxPath,
+    Span, Step, Target, Usage, WriteOptions, Written,
 };
 
 /// What a caller may do. Each role may do what the ones before it may.
@@ -78,6 +78,17 @@ impl Workspace {
     ) -> Result<Written> {
         let work = self.sandbox.files.write(file, body, options);
         self.change("write", Subject::At(file), work, told_written).await
+    }
+
+    /// Replaces text in a file. Whoever may look may also see what an edit would do.
+    pub async fn edit(&self, file: &SandboxPath, wish: Edit) -> Result<Edited> {
+        let is_dry = wish.dry_run;
+        let work = crate::edit(&*self.sandbox.files, file, wish);
+        if is_dry {
+            return self.look("edit", file, work).await;
+        }
+        let told = |edited: &Edited| Told::entry(&edited.entry);
+        self.change("edit", Subject::At(file), work, told).await
     }
 
     /// A handle for reads and writes at any offset.

@@ -22,6 +22,7 @@ mod defects;
 mod diff;
 mod diff_random;
 mod distant;
+mod edit;
 mod encodings;
 mod ending;
 mod entry_store;
