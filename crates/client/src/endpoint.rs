@@ -139,6 +139,13 @@ fn bearer(token: &str) -> Result<HeaderValue> {
     Ok(value)
 }
 
+/// A server confines whoever comes with a key or a signed address that says so; a client that
+/// confined itself could be led out by whoever changes the tree.
+pub(crate) fn cannot_confine() -> Error {
+    let message = "only the server can confine a view; ask it for a key with a path prefix";
+    Error::new(ErrorKind::Unsupported, message)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

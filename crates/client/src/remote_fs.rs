@@ -13,7 +13,7 @@ use futures::StreamExt as _;
 use http::Method;
 use http::header::{CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, RANGE};
 
-use crate::endpoint::with_json;
+use crate::endpoint::{cannot_confine, with_json};
 use crate::handle::ByPath;
 use crate::transport::not_understood;
 use crate::wire::{self, Relocation, Stat, Uploaded};
@@ -188,6 +188,10 @@ impl FileSystem for Remote {
 
     fn leader(&self) -> Option<Leader> {
         None
+    }
+
+    fn within(&self, _: &SandboxPath) -> Result<Arc<dyn FileSystem>> {
+        Err(cannot_confine())
     }
 }
 

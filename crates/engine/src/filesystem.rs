@@ -104,6 +104,19 @@ pub trait FileSystem: fmt::Debug + Send + Sync + 'static {
     /// Who asks that changes of the tree be made through him, if anybody does. They may be made
     /// here all the same.
     fn leader(&self) -> Option<Leader>;
+
+    /// A view of what is at `path` and beneath it, and of nothing else, under the same paths.
+    ///
+    /// - A path that lies elsewhere is [`OutsideSandbox`](crate::ErrorKind::OutsideSandbox).
+    /// - So is one that a link leads out, at the moment of the operation: whoever changes the tree
+    ///   meanwhile cannot change that. No link on the way to `path` is followed at all.
+    /// - It is what is at `path` at any moment. Nothing may be there yet: a write makes it.
+    /// - What is at `path` itself can be read and written, but not removed, moved or replaced by
+    ///   something else, as the root of a tree cannot.
+    /// - Usage is that of the part. Limits are those of the whole; a view has no snapshots.
+    ///
+    /// An open file stays open when it is moved out. The view of the root is the tree itself.
+    fn within(&self, path: &SandboxPath) -> Result<Arc<dyn FileSystem>>;
 }
 
 /// An open file. Writes are durable after [`OpenFile::sync`].

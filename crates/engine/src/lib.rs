@@ -32,6 +32,7 @@ mod text;
 mod tree;
 mod virtual_fs;
 mod walk;
+mod within;
 mod workspace;
 
 pub use archive::{ArchiveFormat, ArchiveLimits, Unpacked};

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstatfs, open, openat, openat2};
 use rustix::io::Errno;
@@ -22,7 +23,7 @@ const PROC_MAGIC: i64 = 0x9fa0;
 #[derive(Debug)]
 pub(crate) struct Beneath {
     resolve: ResolveFlags,
-    own_descriptors: OwnedFd,
+    own_descriptors: Arc<OwnedFd>,
 }
 
 impl Beneath {
@@ -44,16 +45,42 @@ impl Beneath {
         if fstatfs(&own_descriptors)?.f_type != PROC_MAGIC {
             return Err(Error::Os(Errno::NOSYS));
         }
-        Ok(Self { resolve, own_descriptors })
+        Ok(Self { resolve, own_descriptors: Arc::new(own_descriptors) })
+    }
+
+    /// The same for a part of a directory: an absolute link leads out of it, even if the whole is
+    /// the machine's own root.
+    pub(crate) fn of_a_part(&self) -> Self {
+        let resolve = self.resolve.difference(ResolveFlags::IN_ROOT) | ResolveFlags::BENEATH;
+        Self { resolve, own_descriptors: Arc::clone(&self.own_descriptors) }
     }
 
     /// Opens `path` beneath `root`, following links that stay beneath it.
     pub(crate) fn open(&self, root: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+        self.open_by(self.resolve, root, path, flags)
+    }
+
+    /// Opens `path` beneath `root`; a link on it or at its end leads out.
+    pub(crate) fn open_plain(
+        &self,
+        root: impl AsFd,
+        path: &Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd> {
+        self.open_by(self.resolve | ResolveFlags::NO_SYMLINKS, root, path, flags).map_err(plain)
+    }
+
+    fn open_by(
+        &self,
+        resolve: ResolveFlags,
+        root: impl AsFd,
+        path: &Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd> {
         let path = openable(path)?;
         let mut left_root = 0;
         for _ in 0..TRIES {
-            match openat2(root.as_fd(), path, flags | OFlags::CLOEXEC, Mode::empty(), self.resolve)
-            {
+            match openat2(root.as_fd(), path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
                 // A rename raced with a `..` inside a link; a few tries settle it.
                 Err(Errno::AGAIN) => std::thread::yield_now(),
                 // Also what a directory answers that was moved out, such as into staging, while
@@ -72,12 +99,17 @@ impl Beneath {
         path: &Path,
         flags: OFlags,
     ) -> Result<Option<OwnedFd>> {
-        let resolve = self.resolve | ResolveFlags::CACHED;
-        match openat2(root, openable(path)?, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-            // The caches do not know, or a rename raced; the slow way tells.
-            Err(Errno::AGAIN | Errno::XDEV) => Ok(None),
-            outcome => outcome.map(Some).map_err(meaning),
-        }
+        cached(self.resolve, root, path, flags)
+    }
+
+    /// As `open_plain`, but only if the kernel's caches know every name on the way.
+    pub(crate) fn open_plain_cached(
+        &self,
+        root: impl AsFd,
+        path: &Path,
+        flags: OFlags,
+    ) -> Result<Option<OwnedFd>> {
+        cached(self.resolve | ResolveFlags::NO_SYMLINKS, root, path, flags).map_err(plain)
     }
 
     /// Opens for use what was so far only looked at. Never blocks on a lease.
@@ -101,6 +133,20 @@ impl Beneath {
     }
 }
 
+fn cached(
+    resolve: ResolveFlags,
+    root: impl AsFd,
+    path: &Path,
+    flags: OFlags,
+) -> Result<Option<OwnedFd>> {
+    let resolve = resolve | ResolveFlags::CACHED;
+    match openat2(root, openable(path)?, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+        // The caches do not know, or a rename raced; the slow way tells.
+        Err(Errno::AGAIN | Errno::XDEV) => Ok(None),
+        outcome => outcome.map(Some).map_err(meaning),
+    }
+}
+
 /// The directory part of a path and its last name.
 pub(crate) fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     let bytes = path.as_os_str().as_bytes();
@@ -119,6 +165,11 @@ fn openable(path: &Path) -> Result<&Path> {
         return Err(Error::Reserved);
     }
     Ok(if path.as_os_str().is_empty() { Path::new(".") } else { path })
+}
+
+/// What `RESOLVE_NO_SYMLINKS` answers at a link.
+fn plain(err: Error) -> Error {
+    if err == Error::Os(Errno::LOOP) { Error::Outside } else { err }
 }
 
 fn meaning(errno: Errno) -> Error {

@@ -1,8 +1,8 @@
 //! The directory itself.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
@@ -21,13 +21,26 @@ use crate::{Error, Result, Stat, Tally, restore, stat, sweep, walk};
 const LOCK_TRIES: usize = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
+/// How a view holds the directory that it is confined to.
+const FLOOR: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
+
 /// A directory, held by its descriptor. Every path is relative to it; the empty path is itself.
+///
+/// A view of it ([`Dir::within`]) takes the same paths and leads to a part of it only.
 #[derive(Debug)]
 pub struct Dir {
+    held: Arc<Held>,
+    beneath: Beneath,
+    /// What a view is confined to; empty for the whole.
+    floor: PathBuf,
+}
+
+/// What a directory and all its views share.
+#[derive(Debug)]
+struct Held {
     path: PathBuf,
     /// Replaced when the directory was removed and made anew.
     root: RwLock<Arc<OwnedFd>>,
-    beneath: Beneath,
     options: Options,
     staging: Option<Arc<Staging>>,
     restoring: Mutex<()>,
@@ -72,7 +85,7 @@ impl Dir {
     /// Opens a directory beneath this one as a root of its own. No link on the way is followed,
     /// whoever put it there.
     pub fn open_beneath(&self, path: &Path, options: Options) -> Result<Self> {
-        if path.as_os_str().is_empty() {
+        if self.below(path)?.as_os_str().is_empty() {
             return Err(Error::Os(Errno::INVAL));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -89,23 +102,32 @@ impl Dir {
         let staging =
             options.staging.iter().find_map(|place| Staging::open(place, &root).ok()).map(Arc::new);
         let root = RwLock::new(Arc::new(root));
-        Ok(Self { path, root, beneath, options, staging, restoring: Mutex::new(()) })
+        let held = Held { path, root, options, staging, restoring: Mutex::new(()) };
+        Ok(Self { held: Arc::new(held), beneath, floor: PathBuf::new() })
+    }
+
+    /// A view of what is at `floor` and beneath it, whatever that is at any moment: nothing may be
+    /// there yet. No link on the way to it is followed, and none that leads out of it.
+    pub fn within(&self, floor: &Path) -> Result<Self> {
+        self.below(floor)?;
+        let (held, floor) = (Arc::clone(&self.held), floor.to_owned());
+        Ok(Self { held, beneath: self.beneath.of_a_part(), floor })
     }
 
     /// Where the directory is, without any link.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.held.path
     }
 
     /// Whether unfinished files lie outside the tree.
     pub fn has_staging(&self) -> bool {
-        self.staging.is_some()
+        self.held.staging.is_some()
     }
 
     /// Removes unfinished files that dead processes left in the tree, unless another process
     /// serves it too. Reads the whole tree, where staging outside it does not serve every path.
     pub fn sweep(&self) -> Result<()> {
-        if self.staging.is_some() && self.options.mounts == Mounts::Stay {
+        if self.held.staging.is_some() && self.held.options.mounts == Mounts::Stay {
             return Ok(());
         }
         let root = self.root();
@@ -135,9 +157,9 @@ impl Dir {
         self.open_cached(path, OFlags::PATH)?.map(stat::of).transpose()
     }
 
-    /// How much the tree holds.
+    /// How much the tree holds, or the part of it that this is a view of.
     pub fn tally(&self) -> Result<Tally> {
-        walk::tally(&self.open(Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY)?)
+        walk::tally(&self.open(&self.floor, OFlags::RDONLY | OFlags::DIRECTORY)?)
     }
 
     pub(crate) fn beneath(&self) -> &Beneath {
@@ -145,39 +167,85 @@ impl Dir {
     }
 
     pub(crate) fn mounts(&self) -> Mounts {
-        self.options.mounts
+        self.held.options.mounts
     }
 
     /// The place outside the tree, unless somebody removed it.
     pub(crate) fn staging(&self) -> Option<&Arc<Staging>> {
-        self.staging.as_ref().filter(|staging| !is_gone(staging.dir()))
+        self.held.staging.as_ref().filter(|staging| !is_gone(staging.dir()))
     }
 
     /// Held by the one restore that is under way.
     pub(crate) fn restoring(&self) -> MutexGuard<'_, ()> {
-        self.restoring.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.restoring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn root(&self) -> Arc<OwnedFd> {
-        Arc::clone(&self.root.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.held.root.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Opens a path beneath the root. A root that was removed is looked for once more.
     pub(crate) fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd> {
-        let root = self.root();
-        let outcome = self.beneath.open(&*root, path, flags);
-        if !is_doubtful(path, &outcome) || !is_gone(&root) {
-            return outcome;
+        let below = self.below(path)?;
+        self.renewing(path, |root| {
+            if self.is_whole() {
+                return self.beneath.open(root, path, flags);
+            }
+            if below.as_os_str().is_empty() {
+                return self.beneath.open_plain(root, path, flags);
+            }
+            // Held here, it confines whatever becomes of its name meanwhile.
+            let floor = self.beneath.open_plain(root, &self.floor, FLOOR)?;
+            self.beneath.open(floor, below, flags)
+        })
+    }
+
+    /// As `open`, or opens a directory on the way to the floor, if that is missing or meant itself.
+    pub(crate) fn open_toward(&self, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+        if self.is_whole() || !is_above(path, &self.floor) {
+            return self.open(path, flags);
         }
-        self.renew().map_err(|_| Error::Unavailable)?;
-        self.beneath.open(&*self.root(), path, flags)
+        self.renewing(path, |root| self.beneath.open_plain(root, path, flags))
     }
 
     /// As `open`, if the kernel's caches know the way and the root is surely there; none otherwise.
     pub(crate) fn open_cached(&self, path: &Path, flags: OFlags) -> Result<Option<OwnedFd>> {
+        let below = self.below(path)?;
         let root = self.root();
-        let outcome = self.beneath.open_cached(&*root, path, flags);
+        let outcome = if self.is_whole() {
+            self.beneath.open_cached(&*root, path, flags)
+        } else if below.as_os_str().is_empty() {
+            self.beneath.open_plain_cached(&*root, path, flags)
+        } else {
+            match self.beneath.open_plain_cached(&*root, &self.floor, FLOOR)? {
+                Some(floor) => self.beneath.open_cached(floor, below, flags),
+                None => Ok(None),
+            }
+        };
         if is_doubtful(path, &outcome) && is_gone(&root) { Ok(None) } else { outcome }
+    }
+
+    /// What of a path lies beneath the floor. One that does not begin with it leads out.
+    pub(crate) fn below<'a>(&self, path: &'a Path) -> Result<&'a Path> {
+        if self.is_whole() {
+            return Ok(path);
+        }
+        below(path, &self.floor).ok_or(Error::Outside)
+    }
+
+    /// Whether this is no view but the directory itself.
+    fn is_whole(&self) -> bool {
+        self.floor.as_os_str().is_empty()
+    }
+
+    fn renewing(&self, path: &Path, open: impl Fn(&OwnedFd) -> Result<OwnedFd>) -> Result<OwnedFd> {
+        let root = self.root();
+        let outcome = open(&root);
+        if !is_doubtful(path, &outcome) || !is_gone(&root) {
+            return outcome;
+        }
+        self.renew().map_err(|_| Error::Unavailable)?;
+        open(&self.root())
     }
 
     /// Waits until a directory's names are on the disk.
@@ -196,7 +264,7 @@ impl Dir {
     }
 
     fn sync_with(&self, sync: impl FnOnce() -> rustix::io::Result<()>) -> Result<()> {
-        match self.options.durability {
+        match self.held.options.durability {
             Durability::Full => Ok(sync()?),
             Durability::Relaxed => Ok(()),
         }
@@ -207,12 +275,12 @@ impl Dir {
     fn renew(&self) -> Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let renewed = openat2(CWD, &self.path, flags, Mode::empty(), resolve)?;
+        let renewed = openat2(CWD, &self.held.path, flags, Mode::empty(), resolve)?;
         if stat::of(&renewed)?.uid != stat::of(&*self.root())?.uid {
             return Err(Error::Unavailable);
         }
         let renewed = Arc::new(renewed);
-        *self.root.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        *self.held.root.write().unwrap_or_else(PoisonError::into_inner) = renewed;
         Ok(())
     }
 }
@@ -226,6 +294,18 @@ fn open_root(path: &Path) -> Result<OwnedFd> {
 fn real_path(dir: &OwnedFd) -> Result<PathBuf> {
     let path = readlinkat(CWD, format!("/proc/self/fd/{}", dir.as_raw_fd()), Vec::new())?;
     Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
+}
+
+/// What follows a directory in a path, byte by byte: a `..` is the kernel's to judge.
+fn below<'a>(path: &'a Path, dir: &Path) -> Option<&'a Path> {
+    let rest = path.as_os_str().as_bytes().strip_prefix(dir.as_os_str().as_bytes())?;
+    let rest = if rest.is_empty() { rest } else { rest.strip_prefix(b"/")? };
+    Some(Path::new(OsStr::from_bytes(rest)))
+}
+
+/// Whether a directory lies on the way to another.
+fn is_above(path: &Path, dir: &Path) -> bool {
+    path.as_os_str().is_empty() || below(dir, path).is_some_and(|rest| !rest.as_os_str().is_empty())
 }
 
 /// Whether an answer may come from a root that was removed: it still opens, and holds nothing.

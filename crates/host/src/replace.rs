@@ -164,12 +164,12 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK;
         let mut dir = path.parent();
         while let Some(at) = dir {
-            match self.open(at, flags) {
+            match self.open_toward(at, flags) {
                 Err(Error::Os(Errno::NOENT | Errno::NOTDIR)) => dir = at.parent(),
                 outcome => return outcome,
             }
         }
-        self.open(Path::new(""), flags)
+        self.open_toward(Path::new(""), flags)
     }
 }
 

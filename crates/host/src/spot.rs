@@ -50,9 +50,11 @@ impl Dir {
     pub fn spot(&self, path: &Path, links: Links, parents: Parents) -> Result<Spot> {
         let mut path = path.to_path_buf();
         for _ in 0..=MOST_LINKS {
+            // The floor of a view lies in a directory above it, which only it is looked for in.
+            let is_floor = self.below(&path)?.as_os_str().is_empty();
             let (dir, name) = beneath::split(&path)?;
             let mut made = Made::default();
-            let dir_fd = match (self.open(dir, TO_CHANGE), parents) {
+            let dir_fd = match (self.open_toward(dir, TO_CHANGE), parents) {
                 (Err(Error::Os(Errno::NOENT)), Parents::Create) => self.make(dir, &mut made)?,
                 (outcome, _) => outcome?,
             };
@@ -61,6 +63,7 @@ impl Dir {
             }
             let spot = Spot { dir: dir_fd, name: name.into(), made };
             match spot.stat()? {
+                Some(Stat { kind: Kind::Symlink, .. }) if is_floor => return Err(Error::Outside),
                 Some(Stat { kind: Kind::Symlink, .. }) if links == Links::Follow => {
                     path = self.link_target(dir, &spot)?;
                 }
@@ -75,7 +78,7 @@ impl Dir {
     pub fn missing_dirs(&self, path: &Path) -> Result<usize> {
         let mut missing = 0;
         for dir in path.ancestors() {
-            match self.open(dir, OFlags::PATH) {
+            match self.open_toward(dir, OFlags::PATH) {
                 Err(Error::Os(Errno::NOENT)) => missing += 1,
                 outcome => return outcome.map(|_| missing),
             }
@@ -106,7 +109,7 @@ impl Dir {
     fn make(&self, path: &Path, made: &mut Made) -> Result<OwnedFd> {
         let mut missing = vec![path];
         while let Some(parent) = missing.last().and_then(|last| last.parent()) {
-            match self.open(parent, TO_CHANGE) {
+            match self.open_toward(parent, TO_CHANGE) {
                 Err(Error::Os(Errno::NOENT)) => missing.push(parent),
                 Err(err) => return Err(err),
                 Ok(_) => break,
@@ -114,7 +117,7 @@ impl Dir {
         }
         for dir in missing.iter().rev() {
             let (parent, name) = beneath::split(dir)?;
-            let spot = Spot::in_dir(self.open(parent, TO_CHANGE)?, name.into());
+            let spot = Spot::in_dir(self.open_toward(parent, TO_CHANGE)?, name.into());
             match spot.make_dir() {
                 Ok(()) => made.0.push((spot.dir, spot.name)),
                 Err(Error::Os(Errno::EXIST)) => continue,
@@ -122,7 +125,7 @@ impl Dir {
             }
             made.0.last().map_or(Ok(()), |(parent, _)| self.sync_names(parent))?;
         }
-        let opened = self.open(path, TO_CHANGE);
+        let opened = self.open_toward(path, TO_CHANGE);
         // A dangling link on the way exists and leads nowhere.
         let is_link = |dir: &&Path| self.read_link(dir).is_ok();
         match opened {

@@ -17,7 +17,7 @@ use super::SandboxFs;
 use super::steps::{self, Trip};
 use super::wire::{Amount, Child, Length, Link, Mode, Stat, UnpackedBody, path};
 use crate::elements::Elements;
-use crate::endpoint::with_json;
+use crate::endpoint::{cannot_confine, with_json};
 use crate::handle::ByPath;
 use crate::transport::not_understood;
 use crate::{arriving, conditions, handle, incoming, outgoing};
@@ -190,6 +190,10 @@ impl FileSystem for SandboxFs {
 
     fn leader(&self) -> Option<Leader> {
         None
+    }
+
+    fn within(&self, _: &SandboxPath) -> Result<Arc<dyn FileSystem>> {
+        Err(cannot_confine())
     }
 }
 

@@ -84,7 +84,7 @@ impl Tree {
         if let Some(budget) = &self.budget {
             budget.take(amount)?;
         }
-        Ok(Taken { budget: self.budget.as_ref(), amount })
+        Ok(Taken { budget: self.budget.as_deref(), amount })
     }
 
     /// Refuses a file that is longer than a file may be.

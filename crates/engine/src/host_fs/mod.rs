@@ -25,6 +25,7 @@ use self::locks::Locks;
 pub(crate) use self::meaning::{Meaning, host_path, host_time, is_gone, is_settled, unix_time};
 use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::snapshot::HostSnapshots;
+use crate::within::Within;
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
     Limits, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxId,
@@ -43,8 +44,8 @@ pub struct HostFs {
 pub(crate) struct Tree {
     pub(crate) dir: host::Dir,
     pub(crate) limits: Limits,
-    budget: Option<Budget>,
-    locks: Locks,
+    budget: Option<Arc<Budget>>,
+    locks: Arc<Locks>,
 }
 
 /// Whether an answer waits for the disk.
@@ -97,8 +98,8 @@ impl HostFs {
     }
 
     fn over(dir: host::Dir, limits: Limits) -> Result<Self> {
-        let budget = Budget::open(&dir, limits)?;
-        let tree = Arc::new(Tree { dir, limits, budget, locks: Locks::default() });
+        let budget = Budget::open(&dir, limits)?.map(Arc::new);
+        let tree = Arc::new(Tree { dir, limits, budget, locks: Arc::default() });
         Ok(Self { tree, snapshots: None })
     }
 
@@ -290,6 +291,16 @@ impl FileSystem for HostFs {
 
     fn leader(&self) -> Option<Leader> {
         None
+    }
+
+    fn within(&self, path: &SandboxPath) -> Result<Arc<dyn FileSystem>> {
+        if path.is_root() {
+            return Ok(Arc::new(self.clone()));
+        }
+        let dir = self.tree.dir.within(&host_path(path)).meaning()?;
+        let (budget, locks) = (self.tree.budget.clone(), Arc::clone(&self.tree.locks));
+        let tree = Arc::new(Tree { dir, limits: self.tree.limits, budget, locks });
+        Ok(Within::of(Arc::new(Self { tree, snapshots: None }), path))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::resolve::{End, Way, resolve};
+use super::resolve::{End, Way, resolve_within};
 use super::source::{Need, Source, Stop};
 use super::{Body, Directory, Heights, Item, Node, Stamp, Sum};
 use crate::{Error, ErrorKind, Links, Result, SandboxPath, UnixTime};
@@ -27,6 +27,8 @@ pub(crate) struct Draft<'a> {
     /// What new things are stamped with.
     pub(crate) now: UnixTime,
     pub(crate) stamp: Stamp,
+    /// What the change that is being made is confined to.
+    pub(crate) floor: SandboxPath,
 }
 
 /// Whether a change of a directory's entries shows in its time.
@@ -45,7 +47,16 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn resolve(&self, path: &SandboxPath, links: Links) -> Result<Way, Stop> {
-        resolve(&self.root, path, links, self.source)
+        resolve_within(&self.root, &self.floor, path, links, self.source)
+    }
+
+    /// Whether a way ends at what the change is confined to, which stays what it is.
+    pub(crate) fn is_floor(&self, way: &Way) -> bool {
+        match way.end {
+            End::Root => true,
+            End::Item(_) => way.dirs.len() < self.floor.depth(),
+            End::Missing(_) => false,
+        }
     }
 
     /// A node that is made now.

@@ -47,6 +47,6 @@ pub(crate) use leaf::Leaf;
 pub(crate) use node::{Body, Item, Name, Node, Stamp};
 pub(crate) use page::{Child, Link, Page};
 pub(crate) use pairs::{Pair, Pairs};
-pub(crate) use resolve::{End, Way, resolve};
+pub(crate) use resolve::{End, Way, outside, resolve, resolve_within};
 pub(crate) use source::{InMemory, Need, Source, Stop};
 pub(crate) use sum::Sum;

@@ -65,6 +65,24 @@ pub(crate) fn resolve(
     links: Links,
     source: &dyn Source,
 ) -> Result<Way, Stop> {
+    resolve_within(root, &SandboxPath::root(), path, links, source)
+}
+
+/// Follows `path` from `root`, beneath a floor: no link on the way to that is followed, and none
+/// that leads out of it.
+pub(crate) fn resolve_within(
+    root: &Node,
+    floor: &SandboxPath,
+    path: &SandboxPath,
+    links: Links,
+    source: &dyn Source,
+) -> Result<Way, Stop> {
+    if !path.starts_with(floor) {
+        return Err(outside().into());
+    }
+    // As long as fewer directories were gone through, names are those of the floor: nothing leads
+    // up from it again.
+    let floor = floor.depth();
     let mut todo: Vec<Cow<'_, str>> = path.segments().map(Cow::Borrowed).collect();
     todo.reverse();
     let (mut dirs, mut followed): (Vec<Arc<Item>>, usize) = (Vec::with_capacity(todo.len()), 0);
@@ -74,7 +92,10 @@ pub(crate) fn resolve(
             continue;
         }
         if name == ".." {
-            dirs.pop().ok_or_else(outside)?;
+            if dirs.len() <= floor {
+                return Err(outside().into());
+            }
+            dirs.pop();
             continue;
         }
         let dir = dirs.last().map_or(root, |item| &item.node).directory().unwrap_or(&empty);
@@ -83,6 +104,7 @@ pub(crate) fn resolve(
         };
         match &item.node.body {
             Body::Directory(_) => dirs.push(item),
+            Body::Symlink(_) if dirs.len() < floor => return Err(outside().into()),
             Body::Symlink(target) if links == Links::Follow || !todo.is_empty() => {
                 followed += 1;
                 follow(target, followed, &mut todo)?;
@@ -128,6 +150,7 @@ fn missing(name: Cow<'_, str>, todo: Vec<Cow<'_, str>>) -> Result<End, Error> {
     Ok(End::Missing(names.collect::<Result<_, Error>>()?))
 }
 
-fn outside() -> Error {
+/// What a path is that leads out of the tree, or of the part that one is confined to.
+pub(crate) fn outside() -> Error {
     Error::new(ErrorKind::OutsideSandbox, "path leads out of the sandbox")
 }

@@ -158,7 +158,7 @@ impl Intake {
 pub(super) async fn take_in(
     trunk: &Trunk,
     mut body: ByteStream,
-    file: &SandboxPath,
+    (floor, file): (&SandboxPath, &SandboxPath),
     options: &WriteOptions,
 ) -> Result<(Arc<[Extent]>, u64)> {
     check_length(trunk, options.length.unwrap_or_default()).await?;
@@ -178,7 +178,7 @@ pub(super) async fn take_in(
             intake.take(first);
         }
         if intake.take(piece) {
-            try_out(trunk, file, options, total).await?;
+            try_out(trunk, (floor, file), options, total).await?;
             intake.store(trunk).await?;
         }
     }
@@ -210,7 +210,7 @@ async fn check_length(trunk: &Trunk, len: u64) -> Result<()> {
 /// Refuses a write that cannot succeed as things are with the bytes that came so far.
 async fn try_out(
     trunk: &Trunk,
-    file: &SandboxPath,
+    (floor, file): (&SandboxPath, &SandboxPath),
     options: &WriteOptions,
     len: u64,
 ) -> Result<()> {
@@ -222,7 +222,7 @@ async fn try_out(
     };
     // For the limits a hole is as long as what will be there.
     let (file, content, expected) = (file.clone(), Arc::new([Extent::hole(len)]), expected.clone());
-    let probe = [Change::Write { file, content, mode, parents, expected }];
+    let probe = [Change::Write { file, content, mode, parents, expected }.within(floor)];
     trunk.judge(|root, source| trunk.next(root, &probe, source).map(drop)).await
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::stream::{self, StreamExt as _};
 
-use crate::tree::{Extent, File, Node, Piece, Source, Stop, resolve};
+use crate::tree::{Extent, File, Node, Piece, Source, Stop};
 use crate::{ByteStream, Content, Links, Result, SandboxPath, Span};
 
 use super::VirtualFs;
@@ -34,7 +34,7 @@ impl VirtualFs {
         let (entry, range, file) = self
             .trunk
             .read(&state, |root, source| {
-                let way = resolve(&root.tree, path, Links::Follow, source)?;
+                let way = self.way(root, path, Links::Follow, source)?;
                 let Some(item) = way.item() else {
                     let err = if way.path().is_root() { is_a_directory() } else { not_found() };
                     return Err(Stop::Failed(err));

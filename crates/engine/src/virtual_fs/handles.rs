@@ -244,7 +244,7 @@ impl VirtualFs {
         options: OpenOptions,
     ) -> Result<Arc<dyn OpenFile>> {
         if let OpenOptions::Write(create) = options {
-            let trunk = self.writable()?;
+            self.writable()?;
             let mode = WriteMode::CreateNew;
             let made = Change::Write {
                 file: path.clone(),
@@ -255,8 +255,8 @@ impl VirtualFs {
             };
             match create {
                 Create::Never => {}
-                Create::New => drop(trunk.change(made).await?),
-                Create::IfMissing => match trunk.change(made).await {
+                Create::New => drop(self.change(made).await?),
+                Create::IfMissing => match self.change(made).await {
                     Err(err) if err.kind() == ErrorKind::AlreadyExists => {}
                     outcome => drop(outcome?),
                 },
@@ -281,7 +281,7 @@ impl VirtualFs {
     /// The file that a path leads to, and the path without the links on it.
     async fn find_file(&self, state: &State, path: &SandboxPath) -> Result<(SandboxPath, Node)> {
         let found = self.trunk.read(state, |root, source| {
-            let way = resolve(&root.tree, path, Links::Follow, source)?;
+            let way = self.way(root, path, Links::Follow, source)?;
             match way.item().map(|item| (item.node.file(), item)) {
                 Some((Some(_), item)) => Ok((way.path(), item.node.clone())),
                 Some((None, _)) => Err(is_a_directory().into()),

@@ -9,11 +9,11 @@ use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{Stream, StreamExt as _};
 
 use crate::path::Children;
-use crate::tree::{Cursor, InMemory, Node, glance, resolve};
-use crate::{Entry, EntryStream, Error, ErrorKind, Links, Page, Result, SandboxPath};
+use crate::tree::{Cursor, InMemory, Node, glance};
+use crate::{Entry, EntryStream, Links, Page, Result, SandboxPath};
 
 use super::VirtualFs;
-use super::change::not_found;
+use super::change::{not_a_directory, not_found};
 use super::entry::entry;
 use super::trunk::{State, Trunk};
 
@@ -26,7 +26,8 @@ impl VirtualFs {
         self.trunk.check_there()?;
         let state = self.state().await?;
         let after = page.after.as_deref();
-        let cursor = match glance(&state.root.tree, path).and_then(Node::directory) {
+        let seen = glance(&state.root.tree, path).filter(|_| path.starts_with(&self.floor));
+        let cursor = match seen.and_then(Node::directory) {
             Some(dir) => Cursor::after(dir, after),
             None => self.cursor(&state, path, after).await?,
         };
@@ -44,14 +45,12 @@ impl VirtualFs {
         after: Option<&str>,
     ) -> Result<Cursor> {
         let cursor = self.trunk.read(state, |root, source| {
-            let way = resolve(&root.tree, path, Links::Follow, source)?;
+            let way = self.way(root, path, Links::Follow, source)?;
             let node = match way.item() {
                 Some(item) => &item.node,
                 None if way.path().is_root() => &root.tree,
                 None => return Err(not_found().into()),
             };
-            let not_a_directory =
-                || Error::new(ErrorKind::NotADirectory, "path is not a directory");
             Ok(Cursor::after(node.directory().ok_or_else(not_a_directory)?, after))
         });
         cursor.await

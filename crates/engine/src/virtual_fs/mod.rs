@@ -31,7 +31,7 @@ use async_trait::async_trait;
 
 pub(crate) use self::body::Intake;
 pub(crate) use self::change::Change;
-use self::change::not_found;
+use self::change::{Applied, not_a_directory, not_found};
 pub(crate) use self::entry::entry;
 pub use self::gc::{CollectOptions, Collected};
 pub use self::lease::Leader;
@@ -48,7 +48,8 @@ pub(crate) use self::shelf::now;
 pub(crate) use self::trunk::{State, Trunk};
 pub use self::verify::{Problem, Verified};
 use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
-use crate::tree::{Body, End, Node, Way, glance, resolve};
+use crate::tree::{Body, End, Node, Source, Stop, Way, glance, outside, resolve_within};
+use crate::within::Within;
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
     Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots,
@@ -61,6 +62,8 @@ pub struct VirtualFs {
     trunk: Arc<Trunk>,
     /// The one state that is shown, for a tree that does not change.
     frozen: Option<Arc<State>>,
+    /// What this is a view of: the root if it is the whole tree.
+    floor: SandboxPath,
     /// A tree in memory keeps the others of its store, which it may be asked to restore or fork.
     _resident: Option<Arc<Resident>>,
 }
@@ -69,7 +72,7 @@ impl VirtualFs {
     /// The tree of a sandbox as it is at any moment.
     pub(crate) fn live(trunk: Arc<Trunk>) -> Self {
         let resident = trunk.shelf.resident.upgrade();
-        Self { trunk, frozen: None, _resident: resident }
+        Self { trunk, frozen: None, floor: SandboxPath::root(), _resident: resident }
     }
 
     /// The tree in one state, which it keeps.
@@ -92,6 +95,11 @@ impl VirtualFs {
     /// What a look at a node tells, if a look is enough to find it.
     fn glance<T>(&self, path: &SandboxPath, tell: impl FnOnce(&Node) -> Option<T>) -> Option<T> {
         self.trunk.check_there().ok()?;
+        // Whatever is refused in a part of a tree needs more than a look.
+        let tell = |node: &Node| {
+            let is_floor = path == &self.floor && node.is_link();
+            if is_floor || !path.starts_with(&self.floor) { None } else { tell(node) }
+        };
         match &self.frozen {
             Some(state) => glance(&state.root.tree, path).and_then(tell),
             None if !self.trunk.is_fresh() => None,
@@ -105,6 +113,22 @@ impl VirtualFs {
             None => Ok(&self.trunk),
             Some(_) => Err(Error::new(ErrorKind::ReadOnly, "a snapshot never changes")),
         }
+    }
+
+    /// Where a path leads in a state of the tree.
+    fn way(
+        &self,
+        root: &Root,
+        path: &SandboxPath,
+        links: Links,
+        source: &dyn Source,
+    ) -> Result<Way, Stop> {
+        resolve_within(&root.tree, &self.floor, path, links, source)
+    }
+
+    /// Makes one change.
+    async fn change(&self, change: Change) -> Result<Applied> {
+        self.writable()?.change(change.within(&self.floor)).await
     }
 
     /// What the tree may hold.
@@ -145,7 +169,7 @@ impl FileSystem for VirtualFs {
         }
         let state = self.state().await?;
         let found = self.trunk.read(&state, |root, source| {
-            let Way { end, .. } = resolve(&root.tree, path, links, source)?;
+            let Way { end, .. } = self.way(root, path, links, source)?;
             match end {
                 End::Root => Ok(entry(path.clone(), &root.tree)),
                 End::Item(item) => Ok(entry(path.clone(), &item.node)),
@@ -171,10 +195,11 @@ impl FileSystem for VirtualFs {
     ) -> Result<Written> {
         let trunk = self.writable()?;
         let stored = trunk.shelf.begin();
-        let (content, bytes) = body::take_in(trunk, body, file, &options).await?;
+        let path = (&self.floor, file);
+        let (content, bytes) = body::take_in(trunk, body, path, &options).await?;
         let WriteOptions { mode, parents, expected, .. } = options;
         let change = Change::Write { file: file.clone(), content, mode, parents, expected };
-        trunk.change_holding(change, stored).await?.written(bytes)
+        trunk.change_holding(change.within(&self.floor), stored).await?.written(bytes)
     }
 
     async fn open(&self, file: &SandboxPath, options: OpenOptions) -> Result<Arc<dyn OpenFile>> {
@@ -183,18 +208,18 @@ impl FileSystem for VirtualFs {
 
     async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
         let change = Change::CreateDir { dir: dir.clone(), parents };
-        self.writable()?.change(change).await?.entry()
+        self.change(change).await?.entry()
     }
 
     async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {
         let change = Change::Symlink { link: link.clone(), target: target.into() };
-        self.writable()?.change(change).await?.entry()
+        self.change(change).await?.entry()
     }
 
     async fn read_link(&self, link: &SandboxPath) -> Result<String> {
         let state = self.state().await?;
         let found = self.trunk.read(&state, |root, source| {
-            let way = resolve(&root.tree, link, Links::Keep, source)?;
+            let way = self.way(root, link, Links::Keep, source)?;
             match (&way.end, way.item().map(|item| &item.node.body)) {
                 (_, Some(Body::Symlink(target))) => Ok((**target).to_owned()),
                 (End::Missing(_), _) => Err(not_found().into()),
@@ -209,26 +234,35 @@ impl FileSystem for VirtualFs {
 
     async fn remove(&self, path: &SandboxPath, depth: Depth, expected: If) -> Result<()> {
         let change = Change::Remove { path: path.clone(), depth, expected };
-        self.writable()?.change(change).await.map(drop)
+        self.change(change).await.map(drop)
     }
 
     async fn rename(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
         let change = Change::Rename { from: from.clone(), to: to.clone(), target };
-        self.writable()?.change(change).await?.entry()
+        self.change(change).await?.entry()
     }
 
     async fn copy(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
         let change = Change::Copy { from: from.clone(), to: to.clone(), target };
-        self.writable()?.change(change).await?.entry()
+        self.change(change).await?.entry()
     }
 
     async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
         let change = Change::SetMetadata { path: path.clone(), change };
-        self.writable()?.change(change).await?.entry()
+        self.change(change).await?.entry()
     }
 
     async fn usage(&self) -> Result<Usage> {
-        Ok(self.state().await?.root.usage())
+        let state = self.state().await?;
+        if self.floor.is_root() {
+            return Ok(state.root.usage());
+        }
+        let usage = self.trunk.read(&state, |root, source| {
+            let way = self.way(root, &self.floor, Links::Keep, source)?;
+            let item = way.item().ok_or_else(not_found)?;
+            Ok(root::usage(&item.node.directory().ok_or_else(not_a_directory)?.sum))
+        });
+        usage.await
     }
 
     async fn unpack(
@@ -244,7 +278,7 @@ impl FileSystem for VirtualFs {
         let (dir, staging) = (dir.clone(), Arc::clone(&trunk));
         let work = blocking::run(move || unpack::unpack(&staging, &dir, reader, format, limits));
         let (unpacked, graft) = archive::drive(feed, work).await?;
-        trunk.change_holding(graft, stored).await?;
+        trunk.change_holding(graft.within(&self.floor), stored).await?;
         Ok(unpacked)
     }
 
@@ -258,13 +292,14 @@ impl FileSystem for VirtualFs {
     }
 
     async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
-        let changes = steps.into_iter().map(Change::from).collect();
+        let changes =
+            steps.into_iter().map(|step| Change::from(step).within(&self.floor)).collect();
         let applied = self.writable()?.commit(changes).await?;
         Ok(applied.into_iter().map(|applied| applied.entry).collect())
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {
-        self.frozen.is_none().then_some(self)
+        (self.frozen.is_none() && self.floor.is_root()).then_some(self)
     }
 
     async fn refresh(&self) -> Result<()> {
@@ -273,5 +308,16 @@ impl FileSystem for VirtualFs {
 
     fn leader(&self) -> Option<Leader> {
         if self.frozen.is_some() { None } else { self.trunk.leader() }
+    }
+
+    fn within(&self, path: &SandboxPath) -> Result<Arc<dyn FileSystem>> {
+        if path.is_root() {
+            return Ok(Arc::new(self.clone()));
+        }
+        if !path.starts_with(&self.floor) {
+            return Err(outside());
+        }
+        let part = Self { floor: path.clone(), ..self.clone() };
+        Ok(Within::of(Arc::new(part), path))
     }
 }

@@ -56,12 +56,7 @@ impl Root {
 
     /// How much the tree holds.
     pub(crate) fn usage(&self) -> Usage {
-        let sum = self.sum();
-        Usage {
-            bytes: sum.bytes,
-            files: sum.files + sum.links,
-            directories: sum.directories.saturating_add(1),
-        }
+        usage(&self.sum())
     }
 
     /// Notes a commit of a writer.
@@ -136,6 +131,15 @@ fn limit(input: &mut Input) -> Result<Option<u64>, Damaged> {
         (0, 0) => Ok(None),
         (1, limit) => Ok(Some(limit)),
         _ => Err(Damaged("a limit cannot be")),
+    }
+}
+
+/// How much a directory holds that adds up to this.
+pub(super) fn usage(sum: &Sum) -> Usage {
+    Usage {
+        bytes: sum.bytes,
+        files: sum.files + sum.links,
+        directories: sum.directories.saturating_add(1),
     }
 }
 

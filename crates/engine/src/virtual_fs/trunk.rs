@@ -11,7 +11,7 @@ use storage::{Ref, RefKey, Token};
 use crate::garbage::drop_later;
 use crate::snapshot::{Record, SnapshotId};
 use crate::tree::{Draft, Source, Stamp, Stop};
-use crate::{Error, ErrorKind, Result, SandboxId, UnixTime};
+use crate::{Error, ErrorKind, Result, SandboxId, SandboxPath, UnixTime};
 
 use super::change::{Applied, Change, apply, check_limits, create_in_place, on};
 use super::current::Current;
@@ -195,7 +195,8 @@ impl Trunk {
     ) -> Result<(Root, Vec<Applied>), Stop> {
         let (now, stamp) = self.stamp(old.clock);
         let heights = old.family.heights;
-        let mut draft = Draft { root: old.tree.clone(), heights, source, now, stamp };
+        let (root, floor) = (old.tree.clone(), SandboxPath::root());
+        let mut draft = Draft { root, heights, source, now, stamp, floor };
         let Root { family, created, mut limits, .. } = *old;
         let mut applied = Vec::with_capacity(changes.len());
         for change in changes {

@@ -82,6 +82,7 @@ impl Staging<'_> {
                 source: &view,
                 now: modified,
                 stamp: self.stamp,
+                floor: SandboxPath::root(),
             };
             match work(&mut draft) {
                 Ok(outcome) => {

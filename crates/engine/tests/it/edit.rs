@@ -19,7 +19,7 @@ use crate::contents::{at, read, write};
 use crate::fixture::{id, memory, refusal};
 
 /// One text instead of another, which must be there once.
-fn instead(old: &str, new: &str) -> Edit {
+pub(crate) fn instead(old: &str, new: &str) -> Edit {
     all_of([(old, new, ExpectedCount::default())])
 }
 

@@ -51,4 +51,5 @@ mod streams;
 mod troubled;
 mod unpacking;
 mod verify;
+mod within;
 mod writers;

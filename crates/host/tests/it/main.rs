@@ -9,6 +9,7 @@ extern crate sandkeep_host as host;
 mod confinement;
 mod dangerous;
 mod owners;
+mod parts;
 mod races;
 mod restores;
 mod staging;

@@ -16,13 +16,21 @@ const FOR: Duration = Duration::from_secs(2);
 /// Runs `attempt` on two threads against the exchange; gives how often it succeeded.
 fn raced(world: &World, attempt: impl Fn(u64) -> bool + Sync) -> (u64, u64) {
     symlink("../outside", world.root.join("other")).unwrap();
+    raced_between(&world.root.join("dir"), &world.root.join("other"), attempt)
+}
+
+/// Runs `attempt` on two threads while two names are exchanged.
+pub(crate) fn raced_between(
+    dir: &Path,
+    other: &Path,
+    attempt: impl Fn(u64) -> bool + Sync,
+) -> (u64, u64) {
     let (done, served, tried) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     let until = Instant::now() + FOR;
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let (dir, other) = (world.root.join("dir"), world.root.join("other"));
             while !done.load(Ordering::Relaxed) {
-                renameat_with(CWD, &dir, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+                renameat_with(CWD, dir, CWD, other, RenameFlags::EXCHANGE).unwrap();
             }
         });
         let workers: Vec<_> = (0..2)

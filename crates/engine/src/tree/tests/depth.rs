@@ -12,7 +12,14 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
 
 fn draft(source: &dyn Source) -> Draft<'_> {
     let root = directory(Directory::default());
-    Draft { root, heights: HEIGHTS, source, now: EARLY, stamp: Stamp::default() }
+    Draft {
+        root,
+        heights: HEIGHTS,
+        source,
+        now: EARLY,
+        stamp: Stamp::default(),
+        floor: SandboxPath::root(),
+    }
 }
 
 /// So many directories in each other.

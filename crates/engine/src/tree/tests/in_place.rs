@@ -22,7 +22,8 @@ fn put_in_place(root: &mut Node, path: &SandboxPath, new: Node) -> bool {
 /// Puts a file into copies of the pages on the way.
 fn put_copying(root: &mut Node, path: &SandboxPath, new: Node) {
     let (heights, source) = (HEIGHTS, &Kept::default());
-    let mut draft = Draft { root: root.clone(), heights, source, now: LATE, stamp: STAMP };
+    let (tree, floor) = (root.clone(), SandboxPath::root());
+    let mut draft = Draft { root: tree, heights, source, now: LATE, stamp: STAMP, floor };
     let way = draft.resolve(path, crate::Links::Keep).unwrap();
     draft.put(&way, new, Touch::Names).unwrap();
     *root = draft.root;

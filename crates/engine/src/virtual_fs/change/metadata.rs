@@ -20,8 +20,11 @@ pub(super) fn set_metadata(
         return Err(Error::new(ErrorKind::InvalidArgument, message).into());
     }
     let way = draft.resolve(path, Links::Follow)?;
+    if draft.is_floor(&way) {
+        return Err(root_is_the_operators().into());
+    }
     let old = match &way.end {
-        End::Root => return Err(root_is_the_operators().into()),
+        End::Root => &draft.root,
         End::Item(item) => &item.node,
         End::Missing(_) => return Err(not_found().into()),
     };

@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) use self::applied::{Applied, Fate};
 pub(super) use self::refusal::{
-    check_file_size, check_growth, check_limits, is_a_directory, not_found, on,
+    check_file_size, check_growth, check_limits, is_a_directory, not_a_directory, not_found, on,
 };
 pub(crate) use self::relocate::Leave;
 use self::relocate::relocate;
@@ -90,9 +90,22 @@ pub(crate) enum Change {
         place: Arc<Place>,
         change: Box<Self>,
     },
+    /// A change that may not lead out of a part of the tree.
+    Within {
+        floor: SandboxPath,
+        change: Box<Self>,
+    },
 }
 
 impl Change {
+    /// The same change, confined to a part of the tree.
+    pub(super) fn within(self, floor: &SandboxPath) -> Self {
+        if floor.is_root() {
+            return self;
+        }
+        Self::Within { floor: floor.clone(), change: Box::new(self) }
+    }
+
     /// What an error is about that says nothing closer.
     pub(super) fn path(&self) -> Option<&SandboxPath> {
         match self {
@@ -108,6 +121,7 @@ impl Change {
             | Self::Graft { dir: path, .. }
             | Self::Restore { path, .. } => Some(path),
             Self::SetLimits(_) | Self::Through { .. } => None,
+            Self::Within { change, .. } => change.path(),
         }
     }
 
@@ -121,6 +135,9 @@ impl Change {
 
     /// Whether this may be a new file that is quickly made.
     pub(super) fn is_small_new_file(&self) -> bool {
+        if let Self::Within { change, .. } = self {
+            return change.is_small_new_file();
+        }
         let Self::Write { content, mode, expected: If::Always | If::Missing, .. } = self else {
             return false;
         };
@@ -147,6 +164,7 @@ impl Change {
             | Self::SetLen { .. }
             | Self::SetLimits(_)
             | Self::Through { .. } => false,
+            Self::Within { change, .. } => change.moves_names(),
         }
     }
 }
@@ -199,6 +217,12 @@ pub(crate) fn apply(
                 return Err(Error::new(ErrorKind::Busy, "the open file moved").into());
             }
             return apply(draft, change, limits);
+        }
+        Change::Within { floor, change } => {
+            let above = std::mem::replace(&mut draft.floor, floor.clone());
+            let outcome = apply(draft, change, limits);
+            draft.floor = above;
+            return outcome;
         }
     };
     if applied.fate.is_some() {

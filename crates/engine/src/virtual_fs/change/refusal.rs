@@ -61,3 +61,7 @@ pub(super) fn refuse_root(path: &SandboxPath, message: &'static str) -> Result<(
 pub(super) fn exists() -> Error {
     Error::new(ErrorKind::AlreadyExists, "destination already exists")
 }
+
+pub(in crate::virtual_fs) fn not_a_directory() -> Error {
+    Error::new(ErrorKind::NotADirectory, "path is not a directory")
+}

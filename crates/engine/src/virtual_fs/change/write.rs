@@ -67,6 +67,11 @@ pub(in crate::virtual_fs) fn create_in_place(
     now: UnixTime,
     stamp: Stamp,
 ) -> Option<Applied> {
+    // No link is followed here at all, so that a path beneath a floor stays beneath it.
+    if let Change::Within { floor, change } = change {
+        let is_inside = change.path()?.starts_with(floor);
+        return is_inside.then(|| create_in_place(root, change, now, stamp))?;
+    }
     let Change::Write { file, content, .. } = change else { return None };
     let len = content.iter().map(|extent| extent.len).sum();
     let sum = Sum { names: 1, depth: 1, files: 1, bytes: len, largest: len, ..Sum::default() };

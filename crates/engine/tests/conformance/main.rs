@@ -1,7 +1,9 @@
 //! Every kind of tree keeps every promise: a real directory, with a staging directory and without
-//! one, and virtual trees, in memory and in stores.
+//! one, and virtual trees, in memory and in stores. So does a view of a part of each.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
+
+mod part;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use tempfile::TempDir;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 
+use self::part::Part;
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut all = trials("host", &host(), |limits| fixture(limits, Staging::Beside));
@@ -21,6 +25,13 @@ fn main() {
     all.extend(trials("memory", VIRTUAL, |limits| virtual_fixture(limits, Kept::InMemory)));
     all.extend(trials("objects", VIRTUAL, |limits| virtual_fixture(limits, Kept::AsObjects)));
     all.extend(trials("file", VIRTUAL, |limits| virtual_fixture(limits, Kept::InFiles)));
+    let mut parts = trials("part-of-host", &host(), |limits| part_of_host(limits, Staging::Beside));
+    parts.extend(trials("part-of-host-without-staging", &host(), |limits| {
+        part_of_host(limits, Staging::None)
+    }));
+    parts.extend(trials("part-of-memory", &part(), |limits| part_of(limits, Kept::InMemory)));
+    parts.extend(trials("part-of-objects", &part(), |limits| part_of(limits, Kept::AsObjects)));
+    all.extend(parts.into_iter().filter(|trial| !names_longest_path(trial.name())));
     libtest_mimic::run(&arguments, all).exit();
 }
 
@@ -35,6 +46,11 @@ const VIRTUAL: &[Ability] = {
     let [abilities @ .., Ability::Fifos] = Ability::ALL else { panic!("FIFOs are the last") };
     abilities
 };
+
+/// A part of a virtual tree can do what the whole can, but for keeping states.
+fn part() -> Vec<Ability> {
+    VIRTUAL.iter().copied().filter(|ability| *ability != Ability::Snapshots).collect()
+}
 
 /// How a virtual tree is kept.
 #[derive(Clone, Copy)]
@@ -62,6 +78,31 @@ fn virtual_fixture(limits: Limits, kept: Kept) -> Fixture {
     let files = block_in_place(|| Handle::current().block_on(files));
     let place = Some(dir.path().to_owned());
     Fixture { files: Arc::new(files), plant_fifo: None, place, alive: Box::new(dir) }
+}
+
+fn part_of(limits: Limits, kept: Kept) -> Fixture {
+    let Fixture { files, place, alive, .. } = virtual_fixture(with_floor(limits), kept);
+    Fixture { files: Part::of(&*files), plant_fifo: None, place, alive }
+}
+
+fn part_of_host(limits: Limits, staging: Staging) -> Fixture {
+    let Fixture { files, place, alive, .. } = fixture(with_floor(limits), staging);
+    let root = place.unwrap();
+    Fixture::of_directory(Part::of(&*files), &root.join(part::FLOOR.trim_start_matches('/')), alive)
+}
+
+/// Whether a promise is about paths that are as long as a path may be: those of a part have its
+/// floor before them.
+fn names_longest_path(trial: &str) -> bool {
+    ["a_path_may_have_4096_bytes", "a_tree_as_deep_as_a_path_can_be_is_removed"]
+        .iter()
+        .any(|promise| trial.ends_with(promise))
+}
+
+/// The floor of a part, and what is above it, counts with the rest.
+fn with_floor(limits: Limits) -> Limits {
+    let above = part::FLOOR.matches('/').count() as u64;
+    Limits { nodes: limits.nodes.map(|nodes| nodes + above), ..limits }
 }
 
 /// Where unfinished files lie.
