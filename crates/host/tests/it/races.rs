@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use host::{Existing, Links, Parents};
@@ -27,7 +28,7 @@ pub(crate) fn raced_between(
 ) -> (u64, u64) {
     let (done, served, tried) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     let until = Instant::now() + FOR;
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 renameat_with(CWD, dir, CWD, other, RenameFlags::EXCHANGE).unwrap();
@@ -43,8 +44,10 @@ pub(crate) fn raced_between(
                 })
             })
             .collect();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let ended: Vec<_> = workers.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        // Also when one of them was led out, or the exchange would never end.
         done.store(true, Ordering::Relaxed);
+        ended.into_iter().for_each(Result::unwrap);
     });
     (served.into_inner(), tried.into_inner())
 }
@@ -134,7 +137,7 @@ fn a_tree_is_removed_without_following_what_is_planted_meanwhile() {
             world.put(&format!("tree/a/b{number}/c"), "x").unwrap();
         }
         let planted = world.root.join(format!("tree/a/b{}", round % 20));
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             scope.spawn(|| {
                 let _raced = fs::rename(&planted, world.root.join("aside"));
                 let _raced = symlink(&world.outside, &planted);
