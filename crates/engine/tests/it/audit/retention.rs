@@ -1,13 +1,16 @@
-//! What goes of a log.
+//! What goes of a log, and what stays.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use sandkeep_engine::{Audit, AuditLog, Limits, Retention, Store};
+use sandkeep_engine::{
+    Actor, Audit, AuditLog, ErrorKind, Grant, Keys, Limits, NewKey, Retention, Store,
+};
 use storage::{Refs as _, Storage};
 
 use super::{demo, end, memory, operations, record, server};
 use crate::contents::sandbox;
+use crate::fixture::memory_dir;
 
 async fn batch(audit: &Audit, operation: String) {
     record(audit, demo(), operation).await;
@@ -92,4 +95,39 @@ async fn the_audit_of_a_sandbox_outlives_it() {
     record(&audit, demo(), "removed").await;
     store.remove(&sandbox("demo")).await.unwrap();
     assert_eq!(operations(&audit, &demo()).await, ["removed"]);
+}
+
+#[tokio::test]
+async fn keys_and_the_audit_outlive_the_process_in_a_store_on_disk() {
+    let dir = memory_dir();
+    let url = format!("file:{}/store", dir.path().display());
+    let store = Store::open(&url).await.unwrap();
+    let grant = Grant::everything();
+    let new = NewKey { grant, label: "ours".into(), created_by: Actor::Token };
+    let (_, text) = Keys::new(&store).create(new).await.unwrap();
+    let audit = Audit::new(Some(&store), None, Retention::default());
+    for log in [AuditLog::Server, demo()] {
+        record(&audit, log, "before").await;
+    }
+    audit.flush().await.unwrap();
+    drop((audit, store));
+    let store = reopened(&url).await;
+    assert!(Keys::new(&store).check(text.expose()).await.unwrap().is_some());
+    let audit = Audit::new(Some(&store), None, Retention::default());
+    for log in [AuditLog::Server, demo()] {
+        record(&audit, log.clone(), "after").await;
+        assert_eq!(operations(&audit, &log).await, ["before", "after"]);
+    }
+}
+
+/// The same store, once those who still had it have let go.
+async fn reopened(url: &str) -> Store {
+    loop {
+        match Store::open(url).await {
+            Err(err) if err.kind() == ErrorKind::Locked => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            outcome => return outcome.unwrap(),
+        }
+    }
 }
