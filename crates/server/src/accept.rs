@@ -53,6 +53,7 @@ pub async fn run(
     }
     drop(listener);
     door.close().await;
+    door.app.write_down().await;
     Ok(())
 }
 

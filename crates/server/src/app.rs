@@ -29,6 +29,8 @@ use crate::{cors, faces, framing, observe, visit};
 
 /// How many sessions may be open at once.
 const MOST_SESSIONS: usize = 65_536;
+/// How long a server that ends waits for its audit to be stored.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long an unused session is kept.
 const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
@@ -102,6 +104,19 @@ impl App {
     pub(crate) fn recorder(&self, caller: &Caller, request: &HeaderMap) -> Recorder {
         let (audit, by) = (self.audit.clone(), caller.actor);
         Recorder { audit, by, request: observe::id_in(request) }
+    }
+
+    /// Waits until everything that was done is written down, but not for ever.
+    pub(crate) async fn write_down(&self) {
+        let written = tokio::time::timeout(LAST_WORDS, self.audit.flush()).await;
+        match written {
+            Ok(Ok(())) => {}
+            Ok(Err(err)) => {
+                let error = &err as &dyn std::error::Error;
+                tracing::error!(error, "the end of the audit is not stored");
+            }
+            Err(_) => tracing::error!("the end of the audit is not stored: the store is too slow"),
+        }
     }
 
     /// Writes down that somebody was not let in.

@@ -7,7 +7,7 @@ use axum::RequestPartsExt as _;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use engine::{Error, ErrorKind, Role, SandboxId, Workspace};
+use engine::{Error, ErrorKind, Role, Sandbox, SandboxId, SandboxPath, Workspace};
 use http::StatusCode;
 use http::request::Parts;
 
@@ -82,12 +82,22 @@ async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Probl
         if !caller.may_see(&id) {
             return Err(unknown(&id));
         }
-        app.registry.open(&id).await
+        let sandbox = app.registry.open(&id).await?;
+        match caller.prefix() {
+            None => Ok(sandbox),
+            Some(prefix) => part_of(&sandbox, prefix).map(Arc::new),
+        }
     };
     let sandbox = outcome.await.map_err(|err| faces::problem(&err))?;
     let recorder = app.recorder(&caller, &parts.headers);
     let workspace = Workspace::new(sandbox, caller.role(), None).recorded(recorder);
     Ok(Some(Visit { app: Arc::clone(app), caller, workspace }))
+}
+
+/// A sandbox of which nothing is seen but what lies beneath a directory. Relative paths begin there.
+fn part_of(sandbox: &Sandbox, prefix: &SandboxPath) -> engine::Result<Sandbox> {
+    let files = sandbox.files.within(prefix)?;
+    Ok(Sandbox { files, home: prefix.clone(), ..sandbox.clone() })
 }
 
 /// The id that a path names.

@@ -129,6 +129,7 @@ pub(crate) fn app(options: Options) -> Result<Arc<App>, SetupError> {
 }
 
 /// One request.
+#[derive(Clone, Debug)]
 pub(crate) struct Ask {
     method: &'static str,
     target: String,
@@ -231,7 +232,9 @@ pub(crate) async fn answer(stream: &mut TcpStream, head_only: bool) -> Answer {
         let head = read_until(stream, b"\r\n\r\n").await;
         let (status, headers) = parse_head(&head);
         let mut answer = Answer { status, headers, body: Vec::new() };
-        if !head_only && ![204, 304].contains(&status) {
+        // Events have no end.
+        let is_endless = answer.header("content-type") == Some("text/event-stream");
+        if !head_only && !is_endless && ![204, 304].contains(&status) {
             answer.body = read_body(stream, &answer).await;
         }
         answer

@@ -25,3 +25,4 @@ mod slow_clients;
 mod status_matrix;
 mod strangers;
 mod tar_archive;
+mod tricks;

@@ -3,6 +3,7 @@
 mod archive;
 mod audit;
 mod batch;
+mod edit;
 mod entry;
 mod errors;
 mod file;
@@ -107,6 +108,7 @@ fn files() -> OpenApiRouter<Arc<App>> {
         routes!(entry::truncate),
         routes!(archive::pack, archive::unpack),
         routes!(search::search),
+        routes!(edit::edit),
     ]
     .into_iter()
     .map(with_path)
