@@ -4,12 +4,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::RequestPartsExt as _;
-use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use engine::{Error, ErrorKind, Role, Sandbox, SandboxId, SandboxPath, Workspace};
 use http::StatusCode;
 use http::request::Parts;
+use percent_encoding::percent_decode_str;
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -72,7 +73,7 @@ async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Probl
     let named = match faces::named(matched.as_str()) {
         Named::None => return Ok(None),
         Named::Own => caller.only_sandbox().cloned().map(Ok),
-        Named::ById => Some(id_of(parts).await),
+        Named::ById => Some(id_of(parts)),
     };
     let outcome = async {
         let id = match named {
@@ -100,12 +101,13 @@ fn part_of(sandbox: &Sandbox, prefix: &SandboxPath) -> engine::Result<Sandbox> {
     Ok(Sandbox { files, home: prefix.clone(), ..sandbox.clone() })
 }
 
-/// The id that a path names.
-pub(crate) async fn id_of(parts: &mut Parts) -> engine::Result<SandboxId> {
-    let params = parts.extract::<RawPathParams>().await.ok();
-    let text = params.iter().flatten().find(|(name, _)| *name == "id").map(|(_, value)| value);
+/// The id that an address names: `/v1/sandboxes/{id}`, and whatever follows. The router would read
+/// the whole address at once, and what follows may be no text.
+pub(crate) fn id_of(parts: &Parts) -> engine::Result<SandboxId> {
+    let name = parts.uri.path().split('/').nth(3).unwrap_or_default();
+    let text = percent_decode_str(name).decode_utf8();
     // What cannot be an id is nobody's.
-    let id = text.and_then(|text| SandboxId::parse(text).ok());
+    let id = text.ok().and_then(|text| SandboxId::parse(&text).ok());
     id.ok_or_else(|| Error::new(ErrorKind::SandboxNotFound, "there is no such sandbox"))
 }
 

@@ -115,10 +115,7 @@ pub(super) fn spelled(step: &Step) -> Result<WireStep<'_>> {
     Ok(match step {
         Step::Write { file, content, mode, parents, expected } => WireStep::Write {
             path: file.as_str(),
-            content: match std::str::from_utf8(content) {
-                Ok(text) => Content::Text(text),
-                Err(_) => Content::Base64(STANDARD.encode(content)),
-            },
+            content: content.as_ref().into(),
             mode: (*mode).into(),
             parents: *parents == Parents::Create,
             expected: expected.into(),
@@ -146,6 +143,18 @@ pub(super) fn spelled(step: &Step) -> Result<WireStep<'_>> {
             WireStep::Check { path: path.as_str(), expected: expected.into() }
         }
     })
+}
+
+impl<'a> From<&'a [u8]> for Content<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        // A control character may take six bytes of JSON, a byte of base64 never more than 1.4.
+        let escaped: usize =
+            bytes.iter().map(|byte| if byte.is_ascii_control() { 6 } else { 1 }).sum();
+        match std::str::from_utf8(bytes) {
+            Ok(text) if escaped / 4 <= bytes.len() / 3 => Self::Text(text),
+            Ok(_) | Err(_) => Self::Base64(STANDARD.encode(bytes)),
+        }
+    }
 }
 
 impl From<WriteMode> for WireMode {
@@ -194,6 +203,7 @@ mod tests {
             write(b"hi", WriteMode::Append, If::Always),
             json!({"op": "write", "path": "/f", "text": "hi", "mode": "append", "parents": true})
         );
+        assert_eq!(write(&[0; 9], WriteMode::Replace, If::Always)["base64"], "AAAAAAAAAAAA");
         let part = WriteMode::Part(Part { offset: 3, total: None });
         assert_eq!(
             write(b"\xff", part, If::Matches(Vec::new())),

@@ -29,7 +29,7 @@ pub(super) enum Asked {
 
 /// The problem that a failure is, with paths as the client spelled them.
 pub(super) fn explain(app: &Visit, err: &Error, asked: Asked, places: &[&Place]) -> Problem {
-    spell(err, asked, spoken_path(app, err, places))
+    spell(err, asked, spoken_path(app, err, places).as_deref())
 }
 
 /// The problem that a failure is, whatever was asked.
@@ -37,10 +37,10 @@ pub(in crate::faces) fn problem(err: &Error) -> Problem {
     spell(err, Asked::Any, None)
 }
 
-fn spell(err: &Error, asked: Asked, path: Option<String>) -> Problem {
+fn spell(err: &Error, asked: Asked, path: Option<&str>) -> Problem {
     log_fault(err);
     let kind = err.kind();
-    let with_path = |words: &str| match &path {
+    let with_path = |words: &str| match path {
         Some(path) => format!("{words}: {path}"),
         None => words.to_owned(),
     };

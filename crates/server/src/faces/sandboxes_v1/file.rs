@@ -265,10 +265,6 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Problem> {
     let failed = |err: Error| explain(&err);
     let (workspace, path) = (&visit.workspace, &place.path);
-    if path.is_root() {
-        let message = "the root of a sandbox cannot be removed";
-        return Err(explain(&Error::new(ErrorKind::Forbidden, message)));
-    }
     let expected = expectation::expected(workspace, &headers, path, Links::Keep, failed).await?;
     let depth = if removing.recursive == Some(false) { Depth::One } else { Depth::All };
     match workspace.remove(path, depth, expected).await {

@@ -6,7 +6,9 @@ use std::collections::BinaryHeap;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use engine::{Entry, EntryKind, EntryStream, Error, ErrorKind, ListQuery, SandboxPath, Workspace};
+use engine::{
+    Entry, EntryKind, EntryStream, Error, ErrorKind, ListQuery, SandboxPath, UnixTime, Workspace,
+};
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use http::header::CONTENT_TYPE;
 
@@ -138,13 +140,13 @@ async fn sorted(
     Ok(Page { entries, limit: None, skipped: Some(skipped as u64), beyond, has_cursor: false })
 }
 
-/// Where an entry stands; those with the greatest ranks are let go.
+/// Where an entry stands; those with the greatest ranks are let go. Of equals, the name decides.
 type Rank = (Direction, String);
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Direction {
-    Up((i128, u64)),
-    Down(Reverse<(i128, u64)>),
+    Up((i128, String)),
+    Down(Reverse<(i128, String)>),
 }
 
 struct Ranked {
@@ -173,19 +175,21 @@ impl Ord for Ranked {
 }
 
 fn rank(entry: &Entry, query: &ListingQuery) -> Rank {
-    let modified = entry.modified.map_or(i128::MIN, |time| {
-        i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds)
-    });
+    // What is in a directory comes before its next sibling, whatever their names.
+    let name = entry.path.as_str().replace('/', "\0");
     let key = match query.sort {
-        SortBy::Name => (0, 0),
-        SortBy::Size => (0, ListedEntry::size_of(entry)),
-        SortBy::Modified => (modified, 0),
+        SortBy::Name => (0, name.clone()),
+        SortBy::Size => (ListedEntry::size_of(entry).into(), String::new()),
+        SortBy::Modified => (entry.modified.map_or(i128::MIN, nanoseconds), String::new()),
     };
-    let path = entry.path.as_str().to_owned();
     match query.order {
-        Order::Ascending => (Direction::Up(key), path),
-        Order::Descending => (Direction::Down(Reverse(key)), path),
+        Order::Ascending => (Direction::Up(key), name),
+        Order::Descending => (Direction::Down(Reverse(key)), name),
     }
+}
+
+fn nanoseconds(time: UnixTime) -> i128 {
+    i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds)
 }
 
 /// The page as JSON. Fails if the first entries cannot be had; a later failure breaks the body off.

@@ -48,7 +48,7 @@ pub(super) fn speaks_for(route: &str) -> bool {
 
 /// Whether the requests of a route send or fetch files or archives.
 pub(super) fn is_transfer(route: &str) -> bool {
-    let words = ["fs/", "fs-archive", "snapshot-import", "snapshots/{snapshot}/export"];
+    let words = ["fs/", "fs-archive", "export", "snapshot-import", "snapshots/{snapshot}/export"];
     let rest = route.strip_prefix("/v1/sandboxes/{id}/");
     rest.is_some_and(|rest| words.iter().any(|word| rest.starts_with(word)))
 }

@@ -273,7 +273,7 @@ impl FromRequestParts<Arc<App>> for Seen {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Problem> {
-        let id = id_of(parts).await.map_err(|err| explain(&err))?;
+        let id = id_of(parts).map_err(|err| explain(&err))?;
         let caller = parts.extensions.get::<Caller>();
         match caller.is_some_and(|caller| caller.may_see(&id)) {
             true => Ok(Self(id)),
