@@ -31,6 +31,7 @@ mod text;
 mod tree;
 mod virtual_fs;
 mod walk;
+mod watch;
 mod workspace;
 
 pub use archive::{ArchiveFormat, ArchiveLimits, Unpacked};
@@ -76,4 +77,5 @@ pub use text::{Encoding, Misfit};
 pub use virtual_fs::{
     CollectOptions, Collected, DiskCache, Leader, Problem, Store, StoreOptions, Verified, VirtualFs,
 };
+pub use watch::{Cursor, Loss, Notice, NoticeKind, NoticeStream, Watch};
 pub use workspace::{Role, Workspace};

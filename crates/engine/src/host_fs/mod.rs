@@ -12,6 +12,7 @@ mod restoring;
 mod spool;
 mod tender;
 mod unpack;
+mod watching;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -23,13 +24,14 @@ use self::budget::Budget;
 pub(crate) use self::changes::note;
 use self::locks::Locks;
 pub(crate) use self::meaning::{Meaning, host_path, host_time, is_gone, is_settled, unix_time};
+use self::watching::Posts;
 use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::snapshot::HostSnapshots;
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
-    Limits, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxId,
-    SandboxPath, Snapshots, Span, Step, Store, Target, Usage, WriteMode, WriteOptions, Written,
-    blocking,
+    Limits, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result,
+    SandboxId, SandboxPath, Snapshots, Span, Step, Store, Target, Usage, Watch, WriteMode,
+    WriteOptions, Written, blocking,
 };
 
 /// A tree in a real directory. Cheap to clone.
@@ -45,6 +47,7 @@ pub(crate) struct Tree {
     pub(crate) limits: Limits,
     budget: Option<Budget>,
     locks: Locks,
+    posts: Posts,
 }
 
 /// Whether an answer waits for the disk.
@@ -98,7 +101,8 @@ impl HostFs {
 
     fn over(dir: host::Dir, limits: Limits) -> Result<Self> {
         let budget = Budget::open(&dir, limits)?;
-        let tree = Arc::new(Tree { dir, limits, budget, locks: Locks::default() });
+        let (locks, posts) = (Locks::default(), Posts::default());
+        let tree = Arc::new(Tree { dir, limits, budget, locks, posts });
         Ok(Self { tree, snapshots: None })
     }
 
@@ -277,6 +281,10 @@ impl FileSystem for HostFs {
     async fn batch(&self, _: Vec<Step>) -> Result<Vec<Option<Entry>>> {
         let message = "a host directory cannot take many steps as one; a virtual sandbox can";
         Err(Error::new(ErrorKind::Unsupported, message))
+    }
+
+    async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
+        self.watch_dir(dir, wish).await
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {

@@ -24,6 +24,7 @@ mod snapshot_refs;
 mod trunk;
 mod unpack;
 mod verify;
+mod watching;
 
 use std::sync::Arc;
 
@@ -51,8 +52,8 @@ use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::tree::{Body, End, Node, Way, glance, resolve};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
-    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots,
-    Span, Step, Target, UnixTime, Usage, WriteOptions, Written, blocking,
+    Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath,
+    Snapshots, Span, Step, Target, UnixTime, Usage, Watch, WriteOptions, Written, blocking,
 };
 
 /// A virtual tree. Cheap to clone.
@@ -261,6 +262,10 @@ impl FileSystem for VirtualFs {
         let changes = steps.into_iter().map(Change::from).collect();
         let applied = self.writable()?.commit(changes).await?;
         Ok(applied.into_iter().map(|applied| applied.entry).collect())
+    }
+
+    async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
+        self.watch_dir(dir, wish).await
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {

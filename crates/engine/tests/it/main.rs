@@ -50,4 +50,5 @@ mod streams;
 mod troubled;
 mod unpacking;
 mod verify;
+mod watch;
 mod writers;
