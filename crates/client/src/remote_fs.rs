@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use engine::{
     ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, DotDot, Entry, EntryKind,
-    EntryStream, Error, ErrorKind, FileSystem, If, Leader, Links, MetadataChange, OpenFile,
-    OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked,
-    Usage, WriteMode, WriteOptions, Written,
+    EntryStream, Error, ErrorKind, FileSystem, If, Leader, Links, MetadataChange, NoticeStream,
+    OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step, Target,
+    Unpacked, Usage, Watch, WriteMode, WriteOptions, Written,
 };
 use futures::StreamExt as _;
 use http::Method;
@@ -175,6 +175,10 @@ impl FileSystem for Remote {
 
     async fn batch(&self, _: Vec<Step>) -> Result<Vec<Option<Entry>>> {
         Err(unsupported("take many steps as one"))
+    }
+
+    async fn watch(&self, _: &SandboxPath, _: Watch) -> Result<NoticeStream> {
+        Err(unsupported("watch a directory"))
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {

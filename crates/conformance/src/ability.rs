@@ -29,6 +29,8 @@ pub enum Ability {
     Batches,
     /// States can be kept and brought back.
     Snapshots,
+    /// What happens is told.
+    Watches,
     /// The fixture can plant a FIFO.
     Fifos,
 }
@@ -49,6 +51,7 @@ impl Ability {
         Self::ArchiveFormats,
         Self::Batches,
         Self::Snapshots,
+        Self::Watches,
         Self::Fifos,
     ];
 }

@@ -10,7 +10,8 @@ use futures::stream::BoxStream;
 
 use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::{
-    Entry, Error, ErrorKind, Leader, Result, SandboxPath, Snapshots, Step, UnixTime, Usage, Version,
+    Entry, Error, ErrorKind, Leader, NoticeStream, Result, SandboxPath, Snapshots, Step, UnixTime,
+    Usage, Version, Watch,
 };
 
 /// A body on its way in or out. An error ends it.
@@ -93,6 +94,12 @@ pub trait FileSystem: fmt::Debug + Send + Sync + 'static {
     /// takes all back. Gives what is at each step's path afterwards. A tree that cannot do that
     /// refuses with [`Unsupported`](crate::ErrorKind::Unsupported).
     async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>>;
+
+    /// What happens in a directory, or in everything beneath it, from now on or since a cursor.
+    /// Links are not followed. Fails here when `dir` is missing or not a directory; when it goes
+    /// later, the stream ends with [`NotFound`](crate::ErrorKind::NotFound), and when the whole
+    /// tree goes, with [`Unavailable`](crate::ErrorKind::Unavailable).
+    async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream>;
 
     /// The snapshots of the tree, if it has any.
     fn snapshots(&self) -> Option<&dyn Snapshots>;

@@ -32,6 +32,7 @@ mod text;
 mod tree;
 mod virtual_fs;
 mod walk;
+mod watch;
 mod within;
 mod workspace;
 
@@ -79,4 +80,5 @@ pub use text::{Encoding, Misfit};
 pub use virtual_fs::{
     CollectOptions, Collected, DiskCache, Leader, Problem, Store, StoreOptions, Verified, VirtualFs,
 };
+pub use watch::{Cursor, Loss, Notice, NoticeKind, NoticeStream, Watch};
 pub use workspace::{Role, Workspace};

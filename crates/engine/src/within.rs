@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
-    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots,
-    Span, Step, Target, Usage, WriteOptions, Written,
+    Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath,
+    Snapshots, Span, Step, Target, Usage, Watch, WriteOptions, Written,
 };
 
 /// A view of what is at a path and beneath it.
@@ -169,6 +169,10 @@ impl FileSystem for Within {
     }
 
     /// States are kept of whole trees.
+    async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
+        self.files.watch(self.inside(dir)?, wish).await
+    }
+
     fn snapshots(&self) -> Option<&dyn Snapshots> {
         None
     }

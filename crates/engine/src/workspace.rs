@@ -11,8 +11,8 @@ use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::audit::{Recorder, Told, is_refusal};
 use crate::{
     ByteStream, Content, Depth, Edit, Edited, Entry, EntryStream, Error, ErrorKind, If, Leader,
-    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, Sandbox, SandboxPath,
-    Span, Step, Target, Usage, WriteOptions, Written,
+    Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, Sandbox,
+    SandboxPath, Span, Step, Target, Usage, Watch, WriteOptions, Written,
 };
 
 /// What a caller may do. Each role may do what the ones before it may.
@@ -189,6 +189,11 @@ impl Workspace {
     pub async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
         let work = self.sandbox.files.batch(steps);
         self.change("batch", Subject::At(&SandboxPath::root()), work, |_| Told::default()).await
+    }
+
+    /// What happens in a directory, or in everything beneath it. The deadline is for the beginning.
+    pub async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
+        self.look("watch", dir, self.sandbox.files.watch(dir, wish)).await
     }
 
     /// Looks whether others changed the tree.

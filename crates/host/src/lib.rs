@@ -10,6 +10,7 @@
 //! - `replace`: files are written elsewhere and renamed into place
 //! - `moving`, `walk`, `copy`, `merge`: what happens to whole trees
 //! - `descent`: down a tree and up again, for those who scan and compare
+//! - `watch`: what happens in open directories, as the kernel tells it
 //! - `restore`, `stage`, `journal`, `record`, `exchange`: a tree brought back to an earlier state
 
 mod amend;
@@ -38,6 +39,7 @@ mod stat;
 mod sweep;
 mod tree;
 mod walk;
+mod watch;
 
 pub use clock::precise_now;
 pub use descent::Descent;
@@ -57,3 +59,4 @@ pub use staging::is_reserved;
 pub use stat::{Kind, Stat, Time};
 pub use tree::{StagedTree, TreeError};
 pub use walk::Tally;
+pub use watch::{Event, Happening, Watch, Watches};

@@ -54,6 +54,17 @@ impl Listing {
         Ok(first.finish())
     }
 
+    /// Calls `visit` with every name and what it is, in no order.
+    pub fn each(&self, visit: &mut dyn FnMut(&OsStr, Kind)) -> Result<()> {
+        seek(&self.dir, SeekFrom::Start(0))?;
+        each(&self.dir, |name, kind| {
+            if !is_reserved(name) {
+                visit(name, kind);
+            }
+            Ok(())
+        })
+    }
+
     /// The state of a name, not followed; none when it vanished meanwhile.
     pub fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
         stat::if_there(&self.dir, name)

@@ -39,7 +39,7 @@ pub async fn run(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     tracing::info!(address = %listener.local_addr()?, "serving");
-    let door = Door::new(app);
+    let door = Door::new(Arc::clone(&app));
     let mut stop = pin!(stop);
     loop {
         tokio::select! {
@@ -53,7 +53,7 @@ pub async fn run(
     }
     drop(listener);
     door.close().await;
-    door.app.write_down().await;
+    app.write_down().await;
     Ok(())
 }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use engine::{
-    ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, Entry, EntryStream, FileSystem, If,
-    Leader, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Point, Result,
-    SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, WriteMode, WriteOptions, Written,
+    ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind,
+    FileSystem, If, Leader, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page,
+    Parents, Point, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, Watch,
+    WriteMode, WriteOptions, Written,
 };
 use futures::StreamExt as _;
 use http::Method;
@@ -173,6 +174,11 @@ impl FileSystem for SandboxFs {
         let request = self.request(Method::POST, "fs-batch");
         let left: Vec<Option<Stat>> = self.ask(request, &spelled).await?;
         left.into_iter().map(|stat| stat.map(Stat::entry_there).transpose()).collect()
+    }
+
+    async fn watch(&self, _: &SandboxPath, _: Watch) -> Result<NoticeStream> {
+        let message = "this client cannot watch a directory of a server";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {

@@ -31,6 +31,7 @@ mod snapshots;
 mod special_files;
 mod stat;
 mod usage;
+mod watching;
 mod write;
 mod zip_in;
 mod zip_out;
@@ -76,6 +77,7 @@ pub(crate) fn subjects() -> impl Iterator<Item = (&'static str, &'static [Promis
         ("errors", errors::PROMISES),
         ("batches", batches::PROMISES),
         ("snapshots", snapshots::PROMISES),
+        ("watching", watching::PROMISES),
         ("concurrency", concurrency::PROMISES),
         ("races", races::PROMISES),
         ("cancellation", cancellation::PROMISES),

@@ -95,16 +95,21 @@ pub(crate) fn host_path(path: &SandboxPath) -> Cow<'_, Path> {
     }
 }
 
+/// What a host file is.
+pub(super) fn kind(kind: host::Kind) -> EntryKind {
+    match kind {
+        host::Kind::File => EntryKind::File,
+        host::Kind::Directory => EntryKind::Directory,
+        host::Kind::Symlink => EntryKind::Symlink,
+        host::Kind::Special => EntryKind::Special,
+    }
+}
+
 /// The entry of a host file.
 pub(super) fn entry(path: SandboxPath, stat: &host::Stat) -> Entry {
     Entry {
         path,
-        kind: match stat.kind {
-            host::Kind::File => EntryKind::File,
-            host::Kind::Directory => EntryKind::Directory,
-            host::Kind::Symlink => EntryKind::Symlink,
-            host::Kind::Special => EntryKind::Special,
-        },
+        kind: kind(stat.kind),
         size: stat.size,
         mode: Some(stat.mode),
         created: stat.created.map(unix_time),

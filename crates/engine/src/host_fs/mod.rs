@@ -12,6 +12,7 @@ mod restoring;
 mod spool;
 mod tender;
 mod unpack;
+mod watching;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -23,14 +24,15 @@ use self::budget::Budget;
 pub(crate) use self::changes::note;
 use self::locks::Locks;
 pub(crate) use self::meaning::{Meaning, host_path, host_time, is_gone, is_settled, unix_time};
+use self::watching::Posts;
 use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::snapshot::HostSnapshots;
 use crate::within::Within;
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
-    Limits, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxId,
-    SandboxPath, Snapshots, Span, Step, Store, Target, Usage, WriteMode, WriteOptions, Written,
-    blocking,
+    Limits, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result,
+    SandboxId, SandboxPath, Snapshots, Span, Step, Store, Target, Usage, Watch, WriteMode,
+    WriteOptions, Written, blocking,
 };
 
 /// A tree in a real directory. Cheap to clone.
@@ -46,6 +48,7 @@ pub(crate) struct Tree {
     pub(crate) limits: Limits,
     budget: Option<Arc<Budget>>,
     locks: Arc<Locks>,
+    posts: Posts,
 }
 
 /// Whether an answer waits for the disk.
@@ -99,7 +102,8 @@ impl HostFs {
 
     fn over(dir: host::Dir, limits: Limits) -> Result<Self> {
         let budget = Budget::open(&dir, limits)?.map(Arc::new);
-        let tree = Arc::new(Tree { dir, limits, budget, locks: Arc::default() });
+        let posts = Posts::default();
+        let tree = Arc::new(Tree { dir, limits, budget, locks: Arc::default(), posts });
         Ok(Self { tree, snapshots: None })
     }
 
@@ -280,6 +284,10 @@ impl FileSystem for HostFs {
         Err(Error::new(ErrorKind::Unsupported, message))
     }
 
+    async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
+        self.watch_dir(dir, wish).await
+    }
+
     fn snapshots(&self) -> Option<&dyn Snapshots> {
         self.snapshots.as_deref().map(|snapshots| snapshots as &dyn Snapshots)
     }
@@ -299,7 +307,9 @@ impl FileSystem for HostFs {
         }
         let dir = self.tree.dir.within(&host_path(path)).meaning()?;
         let (budget, locks) = (self.tree.budget.clone(), Arc::clone(&self.tree.locks));
-        let tree = Arc::new(Tree { dir, limits: self.tree.limits, budget, locks });
+        // What a view watches it opens by itself, so that no link leads it out.
+        let posts = Posts::default();
+        let tree = Arc::new(Tree { dir, limits: self.tree.limits, budget, locks, posts });
         Ok(Within::of(Arc::new(Self { tree, snapshots: None }), path))
     }
 }

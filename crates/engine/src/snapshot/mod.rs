@@ -17,6 +17,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 
+pub(crate) use self::diff::{Moves, diff_beneath};
 pub(crate) use self::host_tree::HostSnapshots;
 pub use self::id::SnapshotId;
 pub(crate) use self::record::Record;

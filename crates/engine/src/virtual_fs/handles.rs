@@ -92,6 +92,7 @@ impl Trunk {
         let old = self.state.replace(Arc::clone(new));
         drop(open);
         drop(old);
+        self.watching.note();
         Ok(())
     }
 

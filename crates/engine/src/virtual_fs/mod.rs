@@ -24,6 +24,7 @@ mod snapshot_refs;
 mod trunk;
 mod unpack;
 mod verify;
+mod watching;
 
 use std::sync::Arc;
 
@@ -52,8 +53,8 @@ use crate::tree::{Body, End, Node, Source, Stop, Way, glance, outside, resolve_w
 use crate::within::Within;
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
-    Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots,
-    Span, Step, Target, UnixTime, Usage, WriteOptions, Written, blocking,
+    Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath,
+    Snapshots, Span, Step, Target, UnixTime, Usage, Watch, WriteOptions, Written, blocking,
 };
 
 /// A virtual tree. Cheap to clone.
@@ -296,6 +297,10 @@ impl FileSystem for VirtualFs {
             steps.into_iter().map(|step| Change::from(step).within(&self.floor)).collect();
         let applied = self.writable()?.commit(changes).await?;
         Ok(applied.into_iter().map(|applied| applied.entry).collect())
+    }
+
+    async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
+        self.watch_dir(dir, wish).await
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {

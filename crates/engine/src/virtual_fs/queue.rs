@@ -316,6 +316,7 @@ impl Trunk {
             if let Err(err) = view.fetch(&new.root.family, need).await {
                 tracing::error!(error = &err as &dyn std::error::Error, "open files are lost");
                 self.state.replace(new);
+                self.watching.note();
                 return;
             }
         }

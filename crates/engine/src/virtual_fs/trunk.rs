@@ -24,6 +24,7 @@ use super::pins::Hold;
 use super::queue::Queue;
 use super::root::Root;
 use super::shelf::Shelf;
+use super::watching::Watching;
 
 /// Whoever makes a tree so many nodes smaller does not wait until the last of them is gone.
 const MANY: u64 = 256;
@@ -38,6 +39,7 @@ pub(crate) struct Trunk {
     pub(super) handles: Handles,
     pub(super) queue: Queue,
     pub(super) fresh: Freshness,
+    pub(super) watching: Watching,
     /// Another server that asked for our changes and could not be reached.
     pub(super) distrusted: Mutex<Option<Distrust>>,
     /// Tells our stamps from those of others who opened the same tree.
@@ -67,6 +69,7 @@ impl Trunk {
             handles: Handles::default(),
             queue: Queue::default(),
             fresh: Freshness::now(),
+            watching: Watching::new(),
             distrusted: Mutex::default(),
             salt: rand::random(),
             turn: Mutex::new(()),
@@ -123,6 +126,7 @@ impl Trunk {
     /// Lets everything that is asked of the tree be refused from now on.
     pub(super) fn remove(&self) {
         self.removed.store(true, Ordering::Relaxed);
+        self.watching.note();
     }
 
     pub(super) fn check_there(&self) -> Result<()> {
@@ -162,7 +166,20 @@ impl Trunk {
             Some(applied)
         });
         drop(turn);
+        if let Some(applied) = &applied {
+            self.note_written(std::slice::from_ref(applied), 0);
+            self.watching.note();
+        }
         applied
+    }
+
+    /// Notes how much was written to a tree in memory that somebody watches.
+    fn note_written(&self, applied: &[Applied], grown: u64) {
+        if self.watching.is_on() {
+            let sizes = applied.iter().filter_map(|applied| applied.entry.as_ref());
+            let written = sizes.map(|entry| entry.size).fold(0, u64::saturating_add);
+            self.watching.note_written(written.max(grown));
+        }
     }
 
     /// Makes changes of a tree that is wholly in memory; nobody has to be waited for.
@@ -175,10 +192,12 @@ impl Trunk {
             Err(Stop::Failed(err)) => return Err(err),
             Err(Stop::Need(_)) => return Err(damaged("a tree in memory has a page elsewhere")),
         };
-        let removed = old.root.sum().nodes().saturating_sub(root.sum().nodes());
+        let (before, after) = (old.root.sum(), root.sum());
+        let removed = before.nodes().saturating_sub(after.nodes());
         let published = self.publish(&Arc::new(State { root, token: None }), &applied, &view);
         drop(turn);
         published.map_err(|_| damaged("a tree in memory has a page elsewhere"))?;
+        self.note_written(&applied, after.bytes.saturating_sub(before.bytes));
         if removed > MANY {
             applied.iter_mut().filter_map(|applied| applied.trees.take()).for_each(drop_later);
             drop_later(old);

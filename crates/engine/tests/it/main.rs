@@ -51,5 +51,6 @@ mod streams;
 mod troubled;
 mod unpacking;
 mod verify;
+mod watch;
 mod within;
 mod writers;

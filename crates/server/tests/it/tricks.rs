@@ -37,8 +37,19 @@ const DOTS: [&str; 22] = [
 ];
 /// A slash, likewise.
 const SLASHES: [&str; 13] = [
-    "/", "%2f", "%2F", "%5c", "%255c", "%252f", "%25252f", "%c0%af", "%e2%81%84", "%ef%bc%8f", "//",
-    "/./", "/%2e/",
+    "/",
+    "%2f",
+    "%2F",
+    "%5c",
+    "%255c",
+    "%252f",
+    "%25252f",
+    "%c0%af",
+    "%e2%81%84",
+    "%ef%bc%8f",
+    "//",
+    "/./",
+    "/%2e/",
 ];
 /// What stands before them.
 const BEGINNINGS: [&str; 4] = ["", "/", "sub/", "%2e/"];
@@ -55,11 +66,37 @@ fn tricks() -> Vec<String> {
         }
     }
     let others = [
-        "/etc/passwd", "//etc/passwd", "/%2fetc%2fpasswd", "%2fetc%2fpasswd", "etc/passwd%00.txt",
-        "/proc/self/environ", "/proc/self/root/etc/passwd", "/dev/stdin", "~/secret.txt", "~root",
-        "file:///etc/passwd", "C:%5cwindows", "%5c%5chost%5cshare", "out", "out/secret.txt",
-        "way/secret.txt", "chain", "sub/up/secret.txt", ".", "..", "/", "", "%", "%2", "%zz", "%00",
-        "a%00b", "%ff%fe", "%0a", "%7f", "\u{fffd}".repeat(3).as_str(),
+        "/etc/passwd",
+        "//etc/passwd",
+        "/%2fetc%2fpasswd",
+        "%2fetc%2fpasswd",
+        "etc/passwd%00.txt",
+        "/proc/self/environ",
+        "/proc/self/root/etc/passwd",
+        "/dev/stdin",
+        "~/secret.txt",
+        "~root",
+        "file:///etc/passwd",
+        "C:%5cwindows",
+        "%5c%5chost%5cshare",
+        "out",
+        "out/secret.txt",
+        "way/secret.txt",
+        "chain",
+        "sub/up/secret.txt",
+        ".",
+        "..",
+        "/",
+        "",
+        "%",
+        "%2",
+        "%zz",
+        "%00",
+        "a%00b",
+        "%ff%fe",
+        "%0a",
+        "%7f",
+        "\u{fffd}".repeat(3).as_str(),
     ]
     .map(encode_odd);
     tricks.extend(others);
@@ -119,10 +156,8 @@ fn fields_of(document: &Value, operation: &Value) -> Vec<String> {
 
 /// The requests that put a trick on a route.
 fn requests(method: &'static str, route: &str, fields: &[String], trick: &str) -> Vec<Ask> {
-    let in_address = route
-        .replace("{id}", "test")
-        .replace("{snapshot}", "s1")
-        .replace("{key}", "aaaaaaaaaaaa");
+    let in_address =
+        route.replace("{id}", "test").replace("{snapshot}", "s1").replace("{key}", "aaaaaaaaaaaa");
     let dress = |ask: Ask| ask.header("x-append", "1").body("body");
     if route.contains("{path}") {
         let target = in_address.replace("{path}", trick);

@@ -16,9 +16,9 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use self::renames::{Renames, Search};
 use self::walk::{Found, Walk};
 use super::{Difference, DifferenceKind, DifferenceStream};
-use crate::tree::{Need, Source};
+use crate::tree::{Need, Node, Source};
 use crate::virtual_fs::{State, Trunk, entry};
-use crate::{Error, Result};
+use crate::{Error, Result, SandboxPath};
 
 /// How many differences are told, or gathered, at a time: about as many as the pages hold that are
 /// fetched at once.
@@ -40,7 +40,51 @@ const HELD: usize = 4 << 20;
 ///
 /// Costs what differs: pages that both states share are not looked at.
 pub(crate) fn diff(trunk: Arc<Trunk>, from: Arc<State>, to: Arc<State>) -> DifferenceStream {
-    let account = Account::new(trunk, from, to);
+    let (here, told) = (SandboxPath::root(), Told { moves: Moves::Together, gone: Gone::Whole });
+    let walk = Walk::new(here, &from.root.tree, &to.root.tree);
+    tell(Account::new(trunk, (from, to), walk, told))
+}
+
+/// The same beneath one directory, `from` and `to` being what it is in both states, for those who
+/// know a directory that moved by its path only: what is beneath it is told as added. What is
+/// beneath something that went is not told.
+pub(crate) fn diff_beneath(
+    trunk: Arc<Trunk>,
+    states: (Arc<State>, Arc<State>),
+    dir: &SandboxPath,
+    (from, to): (&Node, &Node),
+    moves: Moves,
+) -> DifferenceStream {
+    let walk = Walk::new(dir.clone(), from, to);
+    tell(Account::new(trunk, states, walk, Told { moves, gone: Gone::Top }))
+}
+
+/// How what moved is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moves {
+    /// As renamed.
+    Together,
+    /// As removed and added.
+    Apart,
+}
+
+/// How a directory that went or moved is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gone {
+    /// One that went with everything that was beneath it, one that moved as one.
+    Whole,
+    /// One that went as one, one that moved with everything beneath it.
+    Top,
+}
+
+/// What is told, and how.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    moves: Moves,
+    gone: Gone,
+}
+
+fn tell(account: Account) -> DifferenceStream {
     let parts = stream::try_unfold(account, |mut account| async {
         let part = account.next().await?;
         Ok::<_, Error>((!part.is_empty()).then_some((part, account)))
@@ -66,14 +110,19 @@ struct Rest {
     /// Within a directory that came or went.
     beneath: Option<Walk>,
     renames: Renames,
+    gone: Gone,
 }
 
 impl Account {
-    fn new(trunk: Arc<Trunk>, from: Arc<State>, to: Arc<State>) -> Self {
-        let walk = Walk::new(&from.root.tree, &to.root.tree);
+    fn new(
+        trunk: Arc<Trunk>,
+        (from, to): (Arc<State>, Arc<State>),
+        walk: Walk,
+        told: Told,
+    ) -> Self {
         let (held, renames) = (VecDeque::new(), Renames::default());
-        let rest = Rest { held, walk, beneath: None, renames };
-        Self { trunk, _from: from, to, is_begun: false, rest }
+        let rest = Rest { held, walk, beneath: None, renames, gone: told.gone };
+        Self { trunk, _from: from, to, is_begun: told.moves == Moves::Apart, rest }
     }
 
     /// The next few differences; none at the end.
@@ -161,6 +210,9 @@ impl Rest {
                 Some((from, item)) => {
                     let kind = DifferenceKind::Renamed { from: from.clone() };
                     let before = Some(entry(from.clone(), &item.node));
+                    if self.gone == Gone::Top {
+                        self.enter(&found);
+                    }
                     let after = found.after.map(|item| entry(found.path.clone(), &item.node));
                     return Some(Difference { path: found.path, kind, before, after });
                 }
@@ -177,6 +229,9 @@ impl Rest {
 
     /// Goes into a directory that came or went.
     fn enter(&mut self, found: &Found) {
+        if self.gone == Gone::Top && found.after.is_none() {
+            return;
+        }
         match &mut self.beneath {
             Some(beneath) => beneath.enter(found),
             None => self.beneath = Walk::beneath(found),

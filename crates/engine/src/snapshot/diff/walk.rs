@@ -52,10 +52,9 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Through the trees of two root directories.
-    pub(super) fn new(before: &Node, after: &Node) -> Self {
+    /// Through the trees of two directories, which are at the same path.
+    pub(super) fn new(here: SandboxPath, before: &Node, after: &Node) -> Self {
         let root = |node: &Node| Some(Arc::new(Item { name: "".into(), node: node.clone() }));
-        let here = SandboxPath::root();
         let (levels, beneath) = (Vec::new(), beneath_both as fn(&Pair) -> Option<Pairs>);
         let mut walk = Self { levels, here: here.clone(), second: None, beneath };
         let (Some(from), Some(to)) = (before.directory(), after.directory()) else { return walk };

@@ -16,6 +16,7 @@ mod search;
 mod showing;
 mod sign;
 mod snapshots;
+mod watch;
 mod wire;
 mod writing;
 
@@ -109,6 +110,7 @@ fn files() -> OpenApiRouter<Arc<App>> {
         routes!(archive::pack, archive::unpack),
         routes!(search::search),
         routes!(edit::edit),
+        routes!(watch::watch),
     ]
     .into_iter()
     .map(with_path)

@@ -136,7 +136,7 @@ pub(super) async fn watch(
 ) -> Result<Response, Problem> {
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
     let begun = async {
-        let after = query.cursor.as_deref().or(last).map(Cursor::parse).transpose()?;
+        let after = query.cursor.as_deref().or(last).map(str::parse::<Cursor>).transpose()?;
         let wish = Watch { recursive: query.recursive != Some(false), after };
         visit.workspace.watch(&place.path, wish).await
     };

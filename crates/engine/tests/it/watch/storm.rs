@@ -1,0 +1,98 @@
+//! Many changes by several writers, and one who watches and is cut off again and again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+use sandkeep_engine::{
+    Depth, DotDot, FileSystem, If, Parents, SandboxPath, Target, WriteMode, WriteOptions,
+};
+
+use tokio::sync::Semaphore;
+
+use super::client::{Client, picture};
+
+const WRITERS: u64 = 4;
+const CHANGES: usize = 10_000;
+const CUTS: usize = 100;
+
+/// Changes a tree 10,000 times while a client is cut off 100 times, and holds that the client then
+/// knows exactly what is there. Gives how often it had to list everything anew.
+pub(crate) async fn hold_through(files: Arc<dyn FileSystem>, seed: u64) -> usize {
+    for dir in 0..6 {
+        files.create_dir(&at(&format!("/d{dir}")), Parents::Create).await.unwrap();
+    }
+    let mut client = Client::new(Arc::clone(&files)).await;
+    // So many changes may be made: they are spread over all the times that the client is cut off.
+    let leave = Arc::new(Semaphore::new(0));
+    let writer = |number| write(Arc::clone(&files), Arc::clone(&leave), seed * 100 + number);
+    let writers: Vec<_> = (0..WRITERS).map(|number| tokio::spawn(writer(number))).collect();
+    let mut dice = SmallRng::seed_from_u64(seed);
+    for _ in 0..CUTS {
+        leave.add_permits(CHANGES / CUTS);
+        for _ in 0..dice.random_range(0..150) {
+            if !client.hear(Duration::from_millis(30)).await {
+                break;
+            }
+        }
+        client.cut_off();
+        tokio::time::sleep(Duration::from_millis(dice.random_range(0..20))).await;
+        client.connect().await;
+    }
+    let mut done = 0;
+    for writer in writers {
+        done += writer.await.unwrap();
+    }
+    assert_eq!(done, CHANGES);
+    while client.hear(Duration::from_millis(700)).await {}
+    let there = picture(&*files).await;
+    let wrong: Vec<_> =
+        there.iter().filter(|(path, known)| client.known.get(path) != Some(known)).collect();
+    let ghosts: Vec<_> = client.known.keys().filter(|path| !there.contains_key(path)).collect();
+    assert!(wrong.is_empty() && ghosts.is_empty(), "missed {wrong:?}, not there {ghosts:?}");
+    client.resyncs
+}
+
+async fn write(files: Arc<dyn FileSystem>, leave: Arc<Semaphore>, seed: u64) -> usize {
+    let mut dice = SmallRng::seed_from_u64(seed);
+    let mut done = 0;
+    while done < CHANGES / WRITERS as usize {
+        leave.acquire().await.unwrap().forget();
+        while !change(&*files, &mut dice, done).await {}
+        done += 1;
+    }
+    done
+}
+
+/// One change at random; whether it was possible.
+async fn change(files: &dyn FileSystem, dice: &mut SmallRng, number: usize) -> bool {
+    let (one, other) = (some_path(dice), some_path(dice));
+    match dice.random_range(0..100) {
+        0..50 => {
+            let (mode, parents, expected) = (WriteMode::Replace, Parents::Create, If::Always);
+            let options = WriteOptions { mode, parents, expected, length: None };
+            let body =
+                Box::pin(futures::stream::iter([Ok(
+                    format!("{number} {}", dice.random::<u64>()).into()
+                )]));
+            files.write(&one, body, options).await.is_ok()
+        }
+        50..65 => files.remove(&one, Depth::All, If::Always).await.is_ok(),
+        65..75 => files.create_dir(&one, Parents::Create).await.is_ok(),
+        75..95 => files.rename(&one, &other, Target::Replace).await.is_ok(),
+        _ => files.copy(&one, &other, Target::New).await.is_ok(),
+    }
+}
+
+fn some_path(dice: &mut SmallRng) -> SandboxPath {
+    let mut path = format!("/d{}", dice.random_range(0..6));
+    for _ in 0..dice.random_range(1..4) {
+        path.push_str(&format!("/n{}", dice.random_range(0..5)));
+    }
+    at(&path)
+}
+
+pub(crate) fn at(path: &str) -> SandboxPath {
+    SandboxPath::parse(path, DotDot::Refuse).unwrap()
+}
