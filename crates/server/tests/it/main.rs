@@ -19,6 +19,7 @@ mod logs;
 mod meta;
 mod patch;
 mod ranges;
+mod roles;
 mod sandboxes;
 mod sessions;
 mod shutdown;

@@ -52,7 +52,7 @@ const SLASHES: [&str; 13] = [
     "/%2e/",
 ];
 /// What stands before them.
-const BEGINNINGS: [&str; 4] = ["", "/", "sub/", "%2e/"];
+const BEGINNINGS: [&str; 2] = ["", "sub/"];
 
 /// More than 500 spellings, and some that are none.
 fn tricks() -> Vec<String> {
@@ -161,11 +161,17 @@ fn requests(method: &'static str, route: &str, fields: &[String], trick: &str) -
     let dress = |ask: Ask| ask.header("x-append", "1").body("body");
     if route.contains("{path}") {
         let target = in_address.replace("{path}", trick);
+        if method != "POST" && !route.contains("fs-link") {
+            return vec![dress(ask(method, &target))];
+        }
         let json = json!({"replacements": [{"old": "a", "new": "b"}], "target": "x", "pattern": "T",
-            "mode": "644"});
-        let plain = dress(ask(method, &target));
+            "mode": "644", "size": 1});
+        let json = json.as_object().unwrap().clone();
         let typed = ask(method, &target).header("content-type", "application/json");
-        return vec![plain, typed.body(json.to_string())];
+        let wanted = |field: &str| fields_wanted(route).contains(&field);
+        let body: serde_json::Map<_, _> =
+            json.into_iter().filter(|(field, _)| wanted(field)).collect();
+        return vec![typed.body(Value::Object(body).to_string())];
     }
     if fields.is_empty() {
         return vec![dress(ask(method, &format!("{in_address}?path={trick}")))];
@@ -186,6 +192,18 @@ fn requests(method: &'static str, route: &str, fields: &[String], trick: &str) -
             typed.body(Value::Object(body).to_string())
         })
         .collect()
+}
+
+/// The fields that the body of a route takes.
+fn fields_wanted(route: &str) -> &'static [&'static str] {
+    let known: [(&str, &'static [&'static str]); 5] = [
+        ("fs-edit", &["replacements"]),
+        ("fs-link", &["target"]),
+        ("fs-search", &["pattern"]),
+        ("fs-chmod", &["mode"]),
+        ("fs-truncate", &["size"]),
+    ];
+    known.iter().find(|(word, _)| route.contains(word)).map_or(&[], |(_, fields)| fields)
 }
 
 fn decoded(text: &str) -> String {

@@ -90,9 +90,11 @@ fn status(kind: ErrorKind, asked: Asked) -> StatusCode {
             Asked::Look => S::BAD_REQUEST,
             Asked::Any => S::CONFLICT,
         },
-        ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::SessionExists => {
-            S::CONFLICT
-        }
+        // What this kind of sandbox cannot do, another one can: it is no fault of the server.
+        ErrorKind::AlreadyExists
+        | ErrorKind::DirectoryNotEmpty
+        | ErrorKind::SessionExists
+        | ErrorKind::Unsupported => S::CONFLICT,
         ErrorKind::NotAFile
         | ErrorKind::InvalidPath
         | ErrorKind::InvalidArgument
@@ -111,7 +113,6 @@ fn status(kind: ErrorKind, asked: Asked) -> StatusCode {
         ErrorKind::Busy | ErrorKind::Unavailable | ErrorKind::InDoubt => S::SERVICE_UNAVAILABLE,
         ErrorKind::Locked => S::LOCKED,
         ErrorKind::Timeout => S::GATEWAY_TIMEOUT,
-        ErrorKind::Unsupported => S::NOT_IMPLEMENTED,
         ErrorKind::Io => S::INTERNAL_SERVER_ERROR,
     }
 }

@@ -104,5 +104,5 @@ async fn a_directory_cannot_take_many_steps_as_one() {
     let server = serving().await;
     let steps = json!([{"op": "mkdir", "path": "d"}]).to_string();
     let answer = server.post_json(&format!("{HOST}/fs-batch"), &steps).await;
-    answer.is_kind(501, "unsupported");
+    answer.is_kind(409, "unsupported");
 }
