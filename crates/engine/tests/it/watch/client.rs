@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use sandkeep_engine::{
-    Cursor, EntryKind, FileSystem, NoticeKind, NoticeStream, Page, Result, SandboxPath, Span, Watch,
+    Cursor, EntryKind, FileSystem, Links, NoticeKind, NoticeStream, Page, Result, SandboxPath,
+    Span, Watch,
 };
 use tokio::time::timeout;
 
@@ -99,6 +100,10 @@ impl Client {
 }
 
 async fn look(files: &dyn FileSystem, path: &SandboxPath, entry: Option<EntryKind>) -> Known {
+    let entry = match entry {
+        Some(kind) => Some(kind),
+        None => files.stat(path, Links::Keep).await.ok().map(|entry| entry.kind),
+    };
     match entry {
         Some(EntryKind::Directory) => Known::Directory,
         Some(EntryKind::Symlink) => Known::Link,

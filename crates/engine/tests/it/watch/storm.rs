@@ -45,12 +45,22 @@ pub(crate) async fn hold_through(files: Arc<dyn FileSystem>, seed: u64) -> usize
         done += writer.await.unwrap();
     }
     assert_eq!(done, CHANGES);
-    while client.hear(Duration::from_millis(700)).await {}
+    // What was done before this file was made is told before it, but for what is still moving.
+    let last = at("/last");
+    put(&*files, &last, "1".to_owned()).await;
+    while !client.known.contains_key(&last) {
+        assert!(client.hear(Duration::from_secs(30)).await, "nothing is told any more");
+    }
+    while client.hear(Duration::from_secs(2)).await {}
     let there = picture(&*files).await;
     let wrong: Vec<_> =
         there.iter().filter(|(path, known)| client.known.get(path) != Some(known)).collect();
     let ghosts: Vec<_> = client.known.keys().filter(|path| !there.contains_key(path)).collect();
-    assert!(wrong.is_empty() && ghosts.is_empty(), "missed {wrong:?}, not there {ghosts:?}");
+    assert!(
+        wrong.is_empty() && ghosts.is_empty(),
+        "missed {wrong:?}, not there {ghosts:?}, of {:?}",
+        client.known.keys()
+    );
     client.resyncs
 }
 
@@ -69,20 +79,19 @@ async fn write(files: Arc<dyn FileSystem>, leave: Arc<Semaphore>, seed: u64) -> 
 async fn change(files: &dyn FileSystem, dice: &mut SmallRng, number: usize) -> bool {
     let (one, other) = (some_path(dice), some_path(dice));
     match dice.random_range(0..100) {
-        0..50 => {
-            let (mode, parents, expected) = (WriteMode::Replace, Parents::Create, If::Always);
-            let options = WriteOptions { mode, parents, expected, length: None };
-            let body =
-                Box::pin(futures::stream::iter([Ok(
-                    format!("{number} {}", dice.random::<u64>()).into()
-                )]));
-            files.write(&one, body, options).await.is_ok()
-        }
+        0..50 => put(files, &one, format!("{number} {}", dice.random::<u64>())).await,
         50..65 => files.remove(&one, Depth::All, If::Always).await.is_ok(),
         65..75 => files.create_dir(&one, Parents::Create).await.is_ok(),
         75..95 => files.rename(&one, &other, Target::Replace).await.is_ok(),
         _ => files.copy(&one, &other, Target::New).await.is_ok(),
     }
+}
+
+async fn put(files: &dyn FileSystem, file: &SandboxPath, content: String) -> bool {
+    let (mode, parents, expected) = (WriteMode::Replace, Parents::Create, If::Always);
+    let options = WriteOptions { mode, parents, expected, length: None };
+    let body = Box::pin(futures::stream::iter([Ok(content.into())]));
+    files.write(file, body, options).await.is_ok()
 }
 
 fn some_path(dice: &mut SmallRng) -> SandboxPath {
