@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::{
     Difference, DifferenceKind, ErrorKind, FileSystem as _, If, Limits, Links, NewKind, NewSandbox,
     NewSnapshot, Parents, Point, RegisteredChange, SandboxId, SandboxKind, SandboxPath, SnapshotId,
-    Snapshots as _, Span, WriteMode, WriteOptions,
+    Span, WriteMode, WriteOptions,
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
