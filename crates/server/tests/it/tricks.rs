@@ -181,8 +181,7 @@ fn requests(method: &'static str, route: &str, fields: &[String], trick: &str) -
         fields.iter().map(move |field| {
             let mut body = json!({"from": "sub/f.txt", "to": "sub/g.txt"});
             body[field] = Value::String(text.clone());
-            let body = body.as_object().unwrap().clone();
-            body
+            body.as_object().unwrap().clone()
         })
     });
     bodies

@@ -2,6 +2,7 @@
 
 mod archives;
 mod batches;
+mod by_client;
 mod conditions;
 mod files;
 mod links;
