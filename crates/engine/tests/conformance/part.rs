@@ -8,8 +8,9 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use sandkeep_engine::{
     ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, DotDot, Entry, EntryStream, Error,
-    FileSystem, If, Leader, Links, MetadataChange, OpenFile, OpenOptions, Page, Parents, Result,
-    SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, WriteOptions, Written,
+    FileSystem, If, Leader, Links, MetadataChange, Notice, NoticeKind, NoticeStream, OpenFile,
+    OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked,
+    Usage, Watch, WriteOptions, Written,
 };
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
@@ -56,6 +57,19 @@ fn entry_up(entry: Entry) -> Entry {
 fn error_up(err: Error) -> Error {
     let Some(path) = err.path().map(up) else { return err };
     Error::new(err.kind(), err.message().to_owned()).on(&path)
+}
+
+fn notice_up(notice: Notice) -> Notice {
+    let kind = match notice.kind {
+        NoticeKind::Created { path, entry } => NoticeKind::Created { path: up(&path), entry },
+        NoticeKind::Modified { path, entry } => NoticeKind::Modified { path: up(&path), entry },
+        NoticeKind::Removed { path, entry } => NoticeKind::Removed { path: up(&path), entry },
+        NoticeKind::Renamed { from, path, entry } => {
+            NoticeKind::Renamed { from: up(&from), path: up(&path), entry }
+        }
+        kind @ (NoticeKind::Here | NoticeKind::Resync { .. }) => kind,
+    };
+    Notice { kind, ..notice }
 }
 
 fn steps_down(step: Step) -> Result<Step> {
@@ -197,6 +211,11 @@ impl FileSystem for Part {
         let steps = steps.into_iter().map(steps_down).collect::<Result<_>>()?;
         let entries = self.view.batch(steps).await.map_err(error_up)?;
         Ok(entries.into_iter().map(|entry| entry.map(entry_up)).collect())
+    }
+
+    async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
+        let notices = self.view.watch(&down(dir)?, wish).await.map_err(error_up)?;
+        Ok(notices.map(|notice| notice.map(notice_up).map_err(error_up)).boxed())
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {

@@ -56,11 +56,13 @@ fn case(operation: &'static str, needs: Needs, path: &'static str, body: Body) -
 }
 
 fn cases() -> Vec<Case> {
+    [of_one_sandbox(), of_files(), of_sandboxes()].into_iter().flatten().collect()
+}
+
+/// The server, and `/v1/fs`.
+fn of_one_sandbox() -> Vec<Case> {
     use Body::{Bytes, Json, None};
-    let trip = || Json(json!({"from": "f.txt", "to": "moved.txt"}));
     let shared_trip = || Json(json!({"from": "f.txt", "to": "moved.txt", "overwrite": true}));
-    let edit = json!({"replacements": [{"old": "old", "new": "new"}], "dry_run": false});
-    let write = json!([{"op": "write", "path": "batch.txt", "text": "x"}]);
     vec![
         case("root", Nothing, "", None),
         case("alive", Nothing, "", None),
@@ -82,12 +84,16 @@ fn cases() -> Vec<Case> {
         case("move", Own(Developer), "", shared_trip()),
         case("copy", Own(Developer), "", shared_trip()),
         case("uploadBatch", Own(Developer), "?path=up", Bytes(EMPTY_TAR)),
-        case("createSandbox", Everywhere(Owner), "", Json(json!({}))),
-        case("listSandboxes", Key, "", None),
-        case("getSandbox", Inside(Viewer), "", None),
-        case("changeSandbox", Inside(Owner), "", Json(json!({"labels": {"a": "1"}}))),
-        case("deleteSandbox", Inside(Owner), "", None),
-        case("sandboxStats", Inside(Viewer), "", None),
+    ]
+}
+
+/// What can be done with the files of a sandbox.
+fn of_files() -> Vec<Case> {
+    use Body::{Bytes, Json, None};
+    let trip = || Json(json!({"from": "f.txt", "to": "moved.txt"}));
+    let edit = json!({"replacements": [{"old": "old", "new": "new"}], "dry_run": false});
+    let write = json!([{"op": "write", "path": "batch.txt", "text": "x"}]);
+    vec![
         case("readSandboxFile", Inside(Viewer), "f.txt", None),
         case("headSandboxFile", Inside(Viewer), "f.txt", None),
         case("writeSandboxFile", Inside(Developer), "w.txt", Bytes(b"w")),
@@ -108,6 +114,19 @@ fn cases() -> Vec<Case> {
         case("searchSandbox", Inside(Viewer), "", Json(json!({"pattern": "old"}))),
         case("editSandboxFile", Inside(Developer), "f.txt", Json(edit)),
         case("watchSandbox", Inside(Viewer), "", None),
+    ]
+}
+
+/// What can be done with whole sandboxes, and with keys.
+fn of_sandboxes() -> Vec<Case> {
+    use Body::{Bytes, Json, None};
+    vec![
+        case("createSandbox", Everywhere(Owner), "", Json(json!({}))),
+        case("listSandboxes", Key, "", None),
+        case("getSandbox", Inside(Viewer), "", None),
+        case("changeSandbox", Inside(Owner), "", Json(json!({"labels": {"a": "1"}}))),
+        case("deleteSandbox", Inside(Owner), "", None),
+        case("sandboxStats", Inside(Viewer), "", None),
         case("listSnapshots", Inside(Viewer), "", None),
         case("createSnapshot", Inside(Developer), "", Json(json!({"id": "s2"}))),
         case("getSnapshot", Inside(Viewer), "", None),
