@@ -15,8 +15,6 @@ use crate::{EntryKind, ErrorKind, Loss, NoticeKind};
 /// How long the second half of a move may be on its way. The kernel tells both at once, but they
 /// may be read in two pieces.
 const MOVE: Duration = Duration::from_millis(20);
-/// How many moves are remembered, to tell when one is taken back.
-const REMEMBERED: usize = 64;
 
 impl Scene {
     /// Tells what happened.
@@ -58,7 +56,7 @@ impl Scene {
         let is_hidden = host::is_reserved(&spot.1);
         match happening {
             Happening::MovedTo(cookie) => {
-                let from = self.moving.iter().position(|moving| moving.cookie == cookie);
+                let from = self.moving.iter().position(|moving| moving.cookie == Some(cookie));
                 let from = from.map(|at| self.moving.swap_remove(at));
                 match from {
                     Some(moving) if is_hidden => self.move_out(stage, moving),
@@ -78,7 +76,8 @@ impl Scene {
                 Ok(())
             }
             Happening::MovedFrom(cookie) => {
-                self.moving.push(Moving { cookie, from: spot, is_dir, since: Instant::now() });
+                let (cookie, since) = (Some(cookie), Instant::now());
+                self.moving.push(Moving { cookie, from: spot, is_dir, since });
                 Ok(())
             }
             Happening::Writing => {
@@ -158,10 +157,6 @@ impl Scene {
         if !self.nodes.holds(from.0) {
             return self.arrive(stage, to, is_dir);
         }
-        // There and back: or else both changed places, which the kernel tells in the same words.
-        if self.moved.iter().any(|(before, after)| (after, before) == (&from, &to)) {
-            return self.look_again(stage, &[from, to]);
-        }
         self.let_go(stage, to.0, &to.1);
         if self.writing.take(from.0, &from.1) {
             self.modify(stage, &from, is_dir);
@@ -170,50 +165,40 @@ impl Scene {
         let entry = self.look(stage, to.0, &to.1, is_dir).entry();
         let path = self.path_of(to.0, &to.1);
         self.tell(stage, NoticeKind::Renamed { from: self.path_of(from.0, &from.1), path, entry });
-        self.moved.push_back((from.clone(), to.clone()));
-        if self.moved.len() > REMEMBERED {
-            self.moved.pop_front();
-        }
         self.forget_child(stage, to.0, &to.1);
         self.forget_child(stage, from.0, &from.1);
         // What is beneath it is told anew: whoever listed it a moment ago may have seen something
         // else under either name.
-        if is_dir && self.recursive { self.enter(stage, to.0, &to.1) } else { Ok(()) }
+        if is_dir && self.recursive {
+            self.enter(stage, to.0, &to.1)?;
+        }
+        self.check_left(stage, Moving { cookie: None, from, is_dir, since: Instant::now() })
     }
 
-    /// Looks what became of names of which it is not clear.
-    fn look_again(&mut self, stage: &Stage<'_>, spots: &[Spot]) -> Result<(), Trouble> {
-        for spot in spots {
-            self.depart(stage, spot, false);
-        }
-        for spot in spots.iter().filter(|spot| self.nodes.holds(spot.0)).collect::<Vec<_>>() {
-            match self.look(stage, spot.0, &spot.1, false) {
-                Seen::There(found) => {
-                    self.arrive(stage, spot.clone(), found == EntryKind::Directory)?;
-                }
-                Seen::Missing => {}
-                Seen::Unknown => return Err(Trouble::Lost(Loss::Confused)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Something moved to where nobody watches. It may have changed places with what has its name
-    /// now.
+    /// Something moved to where nobody watches.
     fn move_out(&mut self, stage: &Stage<'_>, moving: Moving) -> Result<(), Trouble> {
+        if moving.cookie.is_some() {
+            self.depart(stage, &moving.from, moving.is_dir);
+        }
+        self.check_left(stage, Moving { cookie: None, ..moving })
+    }
+
+    /// Looks at a name from which something moved: the two may have changed places, which the
+    /// kernel tells as two moves, of which one may have happened before anybody watched.
+    fn check_left(&mut self, stage: &Stage<'_>, moving: Moving) -> Result<(), Trouble> {
         let (dir, name) = &moving.from;
+        if !self.nodes.holds(*dir) {
+            return Ok(());
+        }
         match self.look(stage, *dir, name, false) {
-            _ if !self.nodes.holds(*dir) => Ok(()),
-            Seen::Missing => {
-                self.depart(stage, &moving.from, moving.is_dir);
-                Ok(())
-            }
+            Seen::Missing => Ok(()),
+            Seen::There(found) => self.arrive(stage, moving.from, found == EntryKind::Directory),
             // Where its directory went will be told.
             Seen::Unknown if moving.since.elapsed() < ASTRAY => {
                 self.moving.push(moving);
                 Ok(())
             }
-            Seen::There(_) | Seen::Unknown => self.look_again(stage, &[moving.from]),
+            Seen::Unknown => Err(Trouble::Lost(Loss::Confused)),
         }
     }
 
@@ -221,8 +206,11 @@ impl Scene {
     fn let_go(&mut self, stage: &Stage<'_>, dir: NodeId, name: &OsStr) {
         let is_meant = |moving: &Moving| moving.from.0 == dir && moving.from.1 == name;
         while let Some(at) = self.moving.iter().position(is_meant) {
-            let Moving { from, is_dir, .. } = self.moving.swap_remove(at);
-            self.depart(stage, &from, is_dir);
+            let Moving { cookie, from, is_dir, .. } = self.moving.swap_remove(at);
+            // What moved within is told already.
+            if cookie.is_some() {
+                self.depart(stage, &from, is_dir);
+            }
         }
     }
 

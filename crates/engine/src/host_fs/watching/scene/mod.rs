@@ -9,7 +9,7 @@
 mod events;
 mod growth;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Weak;
@@ -40,10 +40,8 @@ pub(super) struct Scene {
     /// Directories that were not where they should be, and since when: they moved, which will be
     /// told.
     astray: HashMap<NodeId, Instant>,
-    /// Names that went and may arrive elsewhere.
+    /// Names that went and may arrive elsewhere, and such that must be looked at later.
     moving: Vec<Moving>,
-    /// The last moves, from where and to where.
-    moved: VecDeque<(Spot, Spot)>,
     writing: Writing,
     told: Vec<NoticeKind>,
 }
@@ -53,7 +51,8 @@ type Spot = (NodeId, OsString);
 
 #[derive(Debug)]
 struct Moving {
-    cookie: u32,
+    /// What the place has in common at which it arrives; none if it is known where that is.
+    cookie: Option<u32>,
     from: Spot,
     is_dir: bool,
     since: Instant,
@@ -92,7 +91,6 @@ impl Scene {
             nodes: Nodes::behind(0),
             astray: HashMap::new(),
             moving: Vec::new(),
-            moved: VecDeque::new(),
             writing: Writing::default(),
             told: Vec::new(),
         }
