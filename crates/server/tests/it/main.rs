@@ -14,6 +14,7 @@ mod contract;
 mod cors;
 mod framing;
 mod http;
+mod keys;
 mod listing;
 mod logs;
 mod meta;
