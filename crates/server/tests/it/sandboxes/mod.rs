@@ -4,6 +4,7 @@ mod archives;
 mod batches;
 mod by_client;
 mod conditions;
+mod edits;
 mod files;
 mod links;
 mod listings;
@@ -11,6 +12,7 @@ mod names;
 mod registry;
 mod showing;
 mod snapshots;
+mod watches;
 mod workspace_prefix;
 
 use serde_json::{Value, json};
