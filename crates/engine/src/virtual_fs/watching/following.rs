@@ -11,7 +11,7 @@ use super::super::trunk::{State, Trunk};
 use super::telling::{Scope, Telling};
 use super::{PACE, Seat, mark};
 use crate::watch::{Cursor, Mark, gone};
-use crate::{EntryKind, Loss, Notice, NoticeKind, NoticeStream, Result, SandboxPath, Watch};
+use crate::{EntryKind, Loss, Notice, NoticeKind, NoticeStream, Result};
 
 /// How old a cursor gets before a younger one is told, when the tree changed elsewhere.
 const YOUNG: Duration = Duration::from_secs(10);
@@ -39,13 +39,12 @@ impl Following {
         seat: Seat,
         changes: watch::Receiver<u64>,
         now: Arc<State>,
-        dir: SandboxPath,
-        wish: Watch,
+        scope: Scope,
+        after: Option<Cursor>,
     ) -> Result<Self> {
         let trunk = &seat.trunk;
-        let scope = Scope { dir, recursive: wish.recursive };
         let known = |mark| trunk.known_state(mark, &now);
-        let found = match wish.after.as_ref().map(|cursor| &cursor.0) {
+        let found = match after.as_ref().map(|cursor| &cursor.0) {
             None => Some((Arc::clone(&now), None)),
             Some(Mark::State(state)) => known(*state).map(|state| (state, None)),
             Some(Mark::Between { from, to, told, scope: of }) if *of == scope.hash() => {
@@ -58,7 +57,7 @@ impl Following {
             Some((state, halfway)) => (state, NoticeKind::Here, halfway),
             None => (Arc::clone(&now), NoticeKind::Resync { why }, None),
         };
-        let cursor = match (&kind, wish.after) {
+        let cursor = match (&kind, after) {
             (NoticeKind::Here, Some(cursor)) => cursor,
             _ => at(&seen),
         };
@@ -110,7 +109,7 @@ impl Following {
 
     /// Begins to tell what differs in the next state.
     async fn go_on(&mut self, to: Arc<State>) -> Result<()> {
-        let is_there = match self.trunk().node_at(&to, &self.scope.dir).await {
+        let is_there = match self.trunk().node_at(&to, &self.scope).await {
             Ok(node) => node.is_some_and(|node| node.directory().is_some()),
             // Links on the way lead nowhere, or out.
             Err(err) => {

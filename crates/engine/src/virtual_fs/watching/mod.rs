@@ -17,12 +17,13 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::garbage::drop_later;
-use crate::tree::{End, Node, resolve};
+use crate::tree::{End, Node, resolve_within};
 use crate::watch::{MOST_STREAMS, StateMark, too_many};
 use crate::{Error, ErrorKind, Links, NoticeStream, Result, SandboxPath, Watch};
 
 use self::following::Following;
 use self::history::History;
+use self::telling::Scope;
 use super::VirtualFs;
 use super::change::not_found;
 use super::root::Root;
@@ -142,22 +143,25 @@ impl VirtualFs {
         // Counted from here on, so that no change falls between the first state and the next.
         let changes = self.trunk.watching.changes.subscribe();
         let state = self.trunk.fresh_state().await?;
-        match self.trunk.node_at(&state, dir).await? {
+        let Watch { recursive, after } = wish;
+        let scope = Scope { floor: self.floor.clone(), dir: dir.clone(), recursive };
+        match self.trunk.node_at(&state, &scope).await? {
             Some(node) if node.directory().is_some() => {}
             Some(_) => {
                 return Err(Error::new(ErrorKind::NotADirectory, "path is not a directory"));
             }
             None => return Err(not_found()),
         }
-        Ok(Following::begin(seat, changes, state, dir.clone(), wish).await?.into_stream())
+        Ok(Following::begin(seat, changes, state, scope, after).await?.into_stream())
     }
 }
 
 impl Trunk {
-    /// What a path leads to in a state.
-    async fn node_at(&self, state: &State, path: &SandboxPath) -> Result<Option<Node>> {
+    /// What is watched, as it is in a state.
+    async fn node_at(&self, state: &State, scope: &Scope) -> Result<Option<Node>> {
+        let Scope { floor, dir, .. } = scope;
         let found = self.read(state, |root, source| {
-            Ok(match resolve(&root.tree, path, Links::Follow, source)?.end {
+            Ok(match resolve_within(&root.tree, floor, dir, Links::Follow, source)?.end {
                 End::Root => Some(root.tree.clone()),
                 End::Item(item) => Some(item.node.clone()),
                 End::Missing(_) => None,

@@ -19,6 +19,8 @@ const FEW: usize = 1024;
 /// What is watched.
 #[derive(Debug)]
 pub(super) struct Scope {
+    /// What the watch is confined to.
+    pub(super) floor: SandboxPath,
     pub(super) dir: SandboxPath,
     pub(super) recursive: bool,
 }
@@ -46,8 +48,8 @@ impl Telling {
         told: u64,
     ) -> Result<Self> {
         let nodes = (
-            directory(trunk.node_at(&from, &scope.dir).await?, &to),
-            directory(trunk.node_at(&to, &scope.dir).await?, &to),
+            directory(trunk.node_at(&from, scope).await?, &to),
+            directory(trunk.node_at(&to, scope).await?, &to),
         );
         let differences = |moves| {
             let (trunk, states) = (Arc::clone(trunk), (Arc::clone(&from), Arc::clone(&to)));

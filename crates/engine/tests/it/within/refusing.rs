@@ -1,13 +1,14 @@
 //! What a view refuses, whichever way one asks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use sandkeep_engine::{
     ArchiveFormat, ArchiveLimits, Create, Depth, ErrorKind, FileSystem, Finding, If, Letters,
-    Links, MetadataChange, OpenOptions, Page, Parents, Pattern, Result, SandboxPath, SearchQuery,
-    Span, Syntax, Target, WriteMode, WriteOptions, edit, search,
+    Links, MetadataChange, NoticeKind, OpenOptions, Page, Parents, Pattern, Result, SandboxPath,
+    SearchQuery, Span, Syntax, Target, Watch, WriteMode, WriteOptions, edit, search,
 };
 
 use super::{part, private, trees};
@@ -29,6 +30,10 @@ fn archive() -> sandkeep_engine::ByteStream {
 
 fn appending() -> WriteOptions {
     WriteOptions { mode: WriteMode::Append, ..replacing() }
+}
+
+fn watching() -> Watch {
+    Watch { recursive: true, after: None }
 }
 
 /// Everything that one can ask at a file, and what came of it. `own` is a file of the part.
@@ -53,6 +58,7 @@ async fn at_file(
         ("edit", edit(part, file, instead("secret", "x")).await.map(drop)),
         ("unpack", part.unpack(file, archive(), ArchiveFormat::Tar, limits).await.map(drop)),
         ("list", part.list(file, Page::default()).await.map(drop)),
+        ("watch", part.watch(file, watching()).await.map(drop)),
         // These act on the last name itself.
         ("read link", part.read_link(&file.join("x").unwrap()).await.map(drop)),
         ("symlink", part.symlink(&file.join("x").unwrap(), "y").await.map(drop)),
@@ -211,5 +217,32 @@ async fn a_batch_stays_in_a_part() {
         assert_eq!(named.unwrap_err().kind(), ErrorKind::OutsideSandbox);
         assert!(part.stat(&at("/part/c"), Links::Keep).await.is_err(), "all of it or none");
         assert_eq!(private(files).await, before);
+    }
+}
+
+#[tokio::test]
+async fn a_watch_ends_where_a_link_leads_out_of_a_part() {
+    let (trees, _dirs) = trees().await;
+    for files in &trees {
+        let mut notices = part(files).watch(&at("/part/dir"), watching()).await.unwrap();
+        assert_eq!(notices.try_next().await.unwrap().unwrap().kind, NoticeKind::Here);
+        files.rename(&at("/part/dir"), &at("/old"), Target::New).await.unwrap();
+        files.symlink(&at("/part/dir"), "../private").await.unwrap();
+        let wish = WriteOptions { expected: If::Missing, ..replacing() };
+        files.write(&at("/private/new"), body(), wish).await.unwrap();
+        let rest = async {
+            loop {
+                match notices.try_next().await {
+                    Ok(Some(notice)) => {
+                        let told = format!("{notice:?}");
+                        assert!(!told.contains("new") && !told.contains("canary"), "{told}");
+                    }
+                    Ok(None) => panic!("it ends without a word"),
+                    Err(err) => break err.kind(),
+                }
+            }
+        };
+        let end = tokio::time::timeout(Duration::from_secs(30), rest).await.unwrap();
+        assert!([ErrorKind::NotFound, ErrorKind::OutsideSandbox].contains(&end), "{end:?}");
     }
 }
