@@ -36,15 +36,8 @@ impl Caller {
         if signer.role < needed || !signer.may_see(&claim.sandbox) || !beneath {
             return None;
         }
-        // Links are followed within the directory that is signed, or that a signed file lies in.
-        let prefix = match claim.access {
-            Access::ReadFile | Access::WriteFile => claim.path.parent(),
-            Access::ReadDirectory | Access::WriteDirectory => Some(claim.path.clone()),
-        };
-        let prefix = match (prefix, &signer.prefix) {
-            (Some(own), Some(signers)) if !own.starts_with(signers) => Some(signers.clone()),
-            (own, _) => own,
-        };
+        // No link at the signed path leads to anything else.
+        let prefix = Some(claim.path.clone());
         let grant = Grant {
             role: needed,
             scope: Scope::Only([claim.sandbox.clone()].into()),

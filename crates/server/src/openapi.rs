@@ -59,8 +59,10 @@ fn refine_operation(operation: &mut Operation) {
     let takes_json = matches!(
         body, Some(RefOr::T(body)) if body.content.contains_key("application/json")
     );
+    // Each step of a batch has conditions of its own.
+    let takes_steps = operation.operation_id.as_deref() == Some("batchSandboxChanges");
     let possible = [
-        ("412", takes("If-")),
+        ("412", takes("If-") || takes_steps),
         ("415", body.is_some()),
         ("416", takes("Range")),
         ("422", takes_json),
@@ -77,7 +79,7 @@ fn add_headers(status: &str, response: &mut RefOr<Response>) {
     let always = ("x-request-id", "The request's id in the log: the client's own if it sent one");
     let more = match status {
         "401" => Some(("WWW-Authenticate", "Always `Bearer`")),
-        "503" => Some(("Retry-After", "After how many seconds to try again")),
+        "429" | "503" => Some(("Retry-After", "After how many seconds to try again")),
         _ => None,
     };
     for (name, description) in iter::once(always).chain(more) {

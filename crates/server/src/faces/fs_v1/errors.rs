@@ -218,6 +218,7 @@ fn described() -> BTreeMap<StatusCode, Vec<&'static str>> {
         (StatusCode::UNAUTHORIZED, "token_invalid"),
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported"),
         (StatusCode::UNPROCESSABLE_ENTITY, "invalid_argument"),
+        (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
     ] {
         kinds.entry(status).or_default().push(kind);
     }
