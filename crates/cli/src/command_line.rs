@@ -1,7 +1,10 @@
 //! The words of the command line, and the help that teaches them.
 
+mod connection;
+mod endpoint;
 mod files;
 mod place;
+mod sandboxes;
 mod search;
 mod snapshots;
 mod store;
@@ -16,15 +19,18 @@ use crate::config::{ServeFlags, ServerFlags, StoreUrl, TokenWish, surroundings};
 use crate::failure::Style;
 use crate::stores::refuse_password;
 
+pub(crate) use connection::{ConnectionFlags, DEFAULT_ENDPOINT};
+pub(crate) use endpoint::EndpointFlags;
 pub(crate) use files::{
-    ConnectionFlags, DEFAULT_ENDPOINT, DownloadFlags, FilesCommand, FilesFlags, ListFlags,
-    MoveFlags, ReadFlags, RemoveFlags, TransferFlags, TreeFlags, WriteFlags,
+    DownloadFlags, FilesCommand, FilesFlags, ListFlags, MoveFlags, ReadFlags, RemoveFlags,
+    TransferFlags, TreeFlags, WriteFlags,
 };
 pub(crate) use place::Place;
+pub(crate) use sandboxes::{Holder, NewSandboxFlags, SandboxCommand, SandboxFlags};
 pub(crate) use search::{SearchAlone, SearchFlags};
 pub(crate) use snapshots::{LimitFlags, SnapshotCommand, SnapshotFlags, WordFlags};
 pub(crate) use store::{StoreCommand, WholeStoreFlags};
-pub(crate) use stores::{CollectFlags, SandboxCommand, SandboxFlags, StatsFlags};
+pub(crate) use stores::{CollectFlags, StatsFlags};
 
 /// A file system for agent sandboxes that cannot be escaped and loses nothing it acknowledged.
 #[derive(Parser, Debug)]
@@ -121,13 +127,8 @@ pub(crate) enum Command {
         sandkeep gc --grace 0s --dry-run --store file:./store")]
     Gc(Box<CollectFlags>),
 
-    /// Make, list and remove the sandboxes of a store
-    #[command(
-        subcommand_required = true,
-        after_help = "Examples:\n  \
-        sandkeep sandbox create alice --max-total-size 1G --store file:./store\n  \
-        sandkeep sandbox list --store file:./store"
-    )]
+    /// Make, list, show and delete the sandboxes of a server or of a store
+    #[command(after_help = sandboxes::AFTER_HELP, subcommand_required = true)]
     Sandbox(Box<SandboxFlags>),
 
     /// Check a whole store, or copy it to another
@@ -187,6 +188,7 @@ impl Cli {
                     (Command::Search(flags), Some((_, given))) => {
                         flags.connection.settle(given, early)?;
                     }
+                    (Command::Sandbox(flags), Some((_, given))) => flags.settle(given, early)?,
                     (_, _) => {}
                 }
                 Ok((cli, matches))
@@ -225,17 +227,20 @@ impl EarlyFlags {
     fn check(&self, command: &Command) -> Result<(), Error> {
         let given = self.token.is_some() || self.no_token;
         match command {
-            Command::Serve(_) | Command::Server(_) | Command::Fs(_) | Command::Search(_) => Ok(()),
+            Command::Serve(_)
+            | Command::Server(_)
+            | Command::Fs(_)
+            | Command::Search(_)
+            | Command::Sandbox(_) => Ok(()),
             Command::Snapshot(_)
             | Command::Stats(_)
             | Command::Gc(_)
-            | Command::Sandbox(_)
             | Command::Store(_)
             | Command::Openapi
             | Command::Completions { .. }
             | Command::Man { .. }
             | Command::Reference => {
-                let message = "--token and --no-token are for serve, server, fs and search";
+                let message = "--token and --no-token are for what serves, or speaks to a server";
                 if given { Err(place::conflict(message)) } else { Ok(()) }
             }
         }

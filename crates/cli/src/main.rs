@@ -13,6 +13,7 @@ mod gc;
 mod local;
 mod progress;
 mod reference;
+mod remote;
 mod render;
 mod sandboxes;
 mod serve;

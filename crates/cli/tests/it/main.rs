@@ -13,10 +13,12 @@
 mod advertise;
 mod config;
 mod connection;
+mod desk;
 mod directory_snapshot;
 mod fs_commands;
 mod keep;
 mod log;
+mod many;
 mod reach;
 mod reference;
 mod refusals;

@@ -2,6 +2,7 @@
 
 mod diff;
 mod files;
+mod search;
 mod server;
 mod snapshots;
 mod steps;
