@@ -3,12 +3,14 @@
 mod connection;
 mod endpoint;
 mod files;
+mod keys;
 mod place;
 mod sandboxes;
 mod search;
 mod snapshots;
 mod store;
 mod stores;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -25,12 +27,14 @@ pub(crate) use files::{
     DownloadFlags, FilesCommand, FilesFlags, ListFlags, MoveFlags, ReadFlags, RemoveFlags,
     TransferFlags, TreeFlags, WriteFlags,
 };
+pub(crate) use keys::{KeysCommand, KeysFlags, NewKeyFlags};
 pub(crate) use place::Place;
 pub(crate) use sandboxes::{Holder, NewSandboxFlags, SandboxCommand, SandboxFlags};
 pub(crate) use search::{SearchAlone, SearchFlags};
 pub(crate) use snapshots::{LimitFlags, SnapshotCommand, SnapshotFlags, WordFlags};
 pub(crate) use store::{StoreCommand, WholeStoreFlags};
 pub(crate) use stores::{CollectFlags, StatsFlags};
+pub(crate) use watch::WatchFlags;
 
 /// A file system for agent sandboxes that cannot be escaped and loses nothing it acknowledged.
 #[derive(Parser, Debug)]
@@ -46,6 +50,8 @@ pub(crate) use stores::{CollectFlags, StatsFlags};
         sandkeep serve --store file:./store               serve a virtual sandbox\n  \
         sandkeep fs list                                  look into it\n  \
         sandkeep fs --dir ./demo tree                     work on a directory without a server\n  \
+        sandkeep sandbox create alice                     make another sandbox on the server\n  \
+        sandkeep keys create developer --sandbox alice    let somebody work in it\n  \
         sandkeep snapshot create --store file:./store     keep a sandbox as it is now"
 )]
 pub(crate) struct Cli {
@@ -131,6 +137,23 @@ pub(crate) enum Command {
     #[command(after_help = sandboxes::AFTER_HELP, subcommand_required = true)]
     Sandbox(Box<SandboxFlags>),
 
+    /// Make, list, show and revoke the keys of a server
+    #[command(after_help = keys::AFTER_HELP, subcommand_required = true)]
+    Keys(Box<KeysFlags>),
+
+    /// Tell what happens in a sandbox, as it happens
+    ///
+    /// One line for each thing that is created, modified, removed or renamed. A watch on a server
+    /// goes on by itself after a cut and tells what happened in between; where that is not known,
+    /// it says `resync`. Whoever needs the state lists the tree when it has begun and after each
+    /// resync.
+    #[command(after_help = "Examples:\n  \
+        sandkeep watch --sandbox alice\n  \
+        sandkeep watch /src --sandbox alice --json\n  \
+        sandkeep watch --sandbox alice --json --after v4-9f2c\n  \
+        sandkeep watch --dir ./demo")]
+    Watch(Box<WatchFlags>),
+
     /// Check a whole store, or copy it to another
     #[command(
         subcommand_required = true,
@@ -189,6 +212,8 @@ impl Cli {
                         flags.connection.settle(given, early)?;
                     }
                     (Command::Sandbox(flags), Some((_, given))) => flags.settle(given, early)?,
+                    (Command::Keys(flags), Some((_, given))) => flags.settle(given, early)?,
+                    (Command::Watch(flags), Some((_, given))) => flags.settle(given, early)?,
                     (_, _) => {}
                 }
                 Ok((cli, matches))
@@ -207,6 +232,8 @@ impl Command {
             Self::Stats(flags) => flags.output.style(),
             Self::Gc(flags) => flags.output.style(),
             Self::Sandbox(flags) => flags.output.style(),
+            Self::Keys(flags) => flags.output.style(),
+            Self::Watch(flags) => flags.output.style(),
             Self::Store(flags) => flags.output.style(),
             Self::Serve(_)
             | Self::Server(_)
@@ -231,7 +258,9 @@ impl EarlyFlags {
             | Command::Server(_)
             | Command::Fs(_)
             | Command::Search(_)
-            | Command::Sandbox(_) => Ok(()),
+            | Command::Sandbox(_)
+            | Command::Keys(_)
+            | Command::Watch(_) => Ok(()),
             Command::Snapshot(_)
             | Command::Stats(_)
             | Command::Gc(_)

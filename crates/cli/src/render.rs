@@ -1,6 +1,7 @@
 //! How results look: tables for people, JSON for programs.
 
 mod entries;
+mod keys;
 mod output;
 mod readable;
 mod rows;
@@ -9,7 +10,8 @@ mod snapshots;
 mod table;
 mod usage;
 
-pub(crate) use entries::{EntryJson, EntryRows};
+pub(crate) use entries::{EntryJson, EntryRows, entry_kind};
+pub(crate) use keys::KeyJson;
 pub(crate) use output::Output;
 pub(crate) use readable::{counted, exact_time, harmless, quoted, shown, size, time};
 pub(crate) use rows::{JsonArray, Rows, show_rows};

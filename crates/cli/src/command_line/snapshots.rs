@@ -16,7 +16,7 @@ pub(super) const AFTER_HELP: &str = "\
 The tree:
   --store URL [--sandbox NAME] means a sandbox of a store; --dir DIR --snapshots URL means a
   directory whose snapshots lie in a store. A store is open in one process at a time: stop its
-  server first, because snapshots have no HTTP interface yet.
+  server first, or ask the server itself, at /v1/sandboxes/NAME/snapshots.
 
 Names:
   A snapshot is called by 1 to 64 lower-case letters, digits, dots, underscores and hyphens. Without

@@ -17,6 +17,7 @@ mod desk;
 mod directory_snapshot;
 mod fs_commands;
 mod keep;
+mod keys;
 mod log;
 mod many;
 mod reach;
@@ -31,6 +32,7 @@ mod snapshot;
 mod store;
 mod store_copy;
 mod transfer;
+mod watch;
 
 // The machinery of the attacks.
 mod archive;
