@@ -155,6 +155,16 @@ fn a_flag_beats_the_environment_and_two_variables_are_a_question() {
 }
 
 #[test]
+fn a_server_that_is_not_there_ends_with_6() {
+    let site = Site::new();
+    let mut command = site.sandkeep();
+    command.env("SANDKEEP_ENDPOINT", "http://127.0.0.1:9").args(["sandbox", "create"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(6), "{}", errors(&output));
+    assert!(errors(&output).contains("hint: check that a server listens"), "{}", errors(&output));
+}
+
+#[test]
 fn a_snapshot_of_a_servers_sandbox_is_looked_into() {
     let desk = Desk::new();
     desk.put("main", "f", "old");
