@@ -1,11 +1,16 @@
 //! The words of the command line, and the help that teaches them.
 
+mod connection;
+mod endpoint;
 mod files;
+mod keys;
 mod place;
+mod sandboxes;
 mod search;
 mod snapshots;
 mod store;
 mod stores;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -16,15 +21,20 @@ use crate::config::{ServeFlags, ServerFlags, StoreUrl, TokenWish, surroundings};
 use crate::failure::Style;
 use crate::stores::refuse_password;
 
+pub(crate) use connection::{ConnectionFlags, DEFAULT_ENDPOINT};
+pub(crate) use endpoint::EndpointFlags;
 pub(crate) use files::{
-    ConnectionFlags, DEFAULT_ENDPOINT, DownloadFlags, FilesCommand, FilesFlags, ListFlags,
-    MoveFlags, ReadFlags, RemoveFlags, TransferFlags, TreeFlags, WriteFlags,
+    DownloadFlags, FilesCommand, FilesFlags, ListFlags, MoveFlags, ReadFlags, RemoveFlags,
+    TransferFlags, TreeFlags, WriteFlags,
 };
+pub(crate) use keys::{KeysCommand, KeysFlags, NewKeyFlags};
 pub(crate) use place::Place;
+pub(crate) use sandboxes::{Holder, NewSandboxFlags, SandboxCommand, SandboxFlags};
 pub(crate) use search::{SearchAlone, SearchFlags};
 pub(crate) use snapshots::{LimitFlags, SnapshotCommand, SnapshotFlags, WordFlags};
 pub(crate) use store::{StoreCommand, WholeStoreFlags};
-pub(crate) use stores::{CollectFlags, SandboxCommand, SandboxFlags, StatsFlags};
+pub(crate) use stores::{CollectFlags, StatsFlags};
+pub(crate) use watch::WatchFlags;
 
 /// A file system for agent sandboxes that cannot be escaped and loses nothing it acknowledged.
 #[derive(Parser, Debug)]
@@ -40,6 +50,8 @@ pub(crate) use stores::{CollectFlags, SandboxCommand, SandboxFlags, StatsFlags};
         sandkeep serve --store file:./store               serve a virtual sandbox\n  \
         sandkeep fs list                                  look into it\n  \
         sandkeep fs --dir ./demo tree                     work on a directory without a server\n  \
+        sandkeep sandbox create alice                     make another sandbox on the server\n  \
+        sandkeep keys create developer --sandbox alice    let somebody work in it\n  \
         sandkeep snapshot create --store file:./store     keep a sandbox as it is now"
 )]
 pub(crate) struct Cli {
@@ -121,14 +133,26 @@ pub(crate) enum Command {
         sandkeep gc --grace 0s --dry-run --store file:./store")]
     Gc(Box<CollectFlags>),
 
-    /// Make, list and remove the sandboxes of a store
-    #[command(
-        subcommand_required = true,
-        after_help = "Examples:\n  \
-        sandkeep sandbox create alice --max-total-size 1G --store file:./store\n  \
-        sandkeep sandbox list --store file:./store"
-    )]
+    /// Make, list, show and delete the sandboxes of a server or of a store
+    #[command(after_help = sandboxes::AFTER_HELP, subcommand_required = true)]
     Sandbox(Box<SandboxFlags>),
+
+    /// Make, list, show and revoke the keys of a server
+    #[command(after_help = keys::AFTER_HELP, subcommand_required = true)]
+    Keys(Box<KeysFlags>),
+
+    /// Tell what happens in a sandbox, as it happens
+    ///
+    /// One line for each thing that is created, modified, removed or renamed. A watch on a server
+    /// goes on by itself after a cut and tells what happened in between; where that is not known,
+    /// it says `resync`. Whoever needs the state lists the tree when it has begun and after each
+    /// resync.
+    #[command(after_help = "Examples:\n  \
+        sandkeep watch --sandbox alice\n  \
+        sandkeep watch /src --sandbox alice --json\n  \
+        sandkeep watch --sandbox alice --json --after v4-9f2c\n  \
+        sandkeep watch --dir ./demo")]
+    Watch(Box<WatchFlags>),
 
     /// Check a whole store, or copy it to another
     #[command(
@@ -187,6 +211,9 @@ impl Cli {
                     (Command::Search(flags), Some((_, given))) => {
                         flags.connection.settle(given, early)?;
                     }
+                    (Command::Sandbox(flags), Some((_, given))) => flags.settle(given, early)?,
+                    (Command::Keys(flags), Some((_, given))) => flags.settle(given, early)?,
+                    (Command::Watch(flags), Some((_, given))) => flags.settle(given, early)?,
                     (_, _) => {}
                 }
                 Ok((cli, matches))
@@ -205,6 +232,8 @@ impl Command {
             Self::Stats(flags) => flags.output.style(),
             Self::Gc(flags) => flags.output.style(),
             Self::Sandbox(flags) => flags.output.style(),
+            Self::Keys(flags) => flags.output.style(),
+            Self::Watch(flags) => flags.output.style(),
             Self::Store(flags) => flags.output.style(),
             Self::Serve(_)
             | Self::Server(_)
@@ -225,17 +254,22 @@ impl EarlyFlags {
     fn check(&self, command: &Command) -> Result<(), Error> {
         let given = self.token.is_some() || self.no_token;
         match command {
-            Command::Serve(_) | Command::Server(_) | Command::Fs(_) | Command::Search(_) => Ok(()),
+            Command::Serve(_)
+            | Command::Server(_)
+            | Command::Fs(_)
+            | Command::Search(_)
+            | Command::Sandbox(_)
+            | Command::Keys(_)
+            | Command::Watch(_) => Ok(()),
             Command::Snapshot(_)
             | Command::Stats(_)
             | Command::Gc(_)
-            | Command::Sandbox(_)
             | Command::Store(_)
             | Command::Openapi
             | Command::Completions { .. }
             | Command::Man { .. }
             | Command::Reference => {
-                let message = "--token and --no-token are for serve, server, fs and search";
+                let message = "--token and --no-token are for what serves, or speaks to a server";
                 if given { Err(place::conflict(message)) } else { Ok(()) }
             }
         }

@@ -10,9 +10,11 @@ mod config;
 mod failure;
 mod files;
 mod gc;
+mod keys;
 mod local;
 mod progress;
 mod reference;
+mod remote;
 mod render;
 mod sandboxes;
 mod serve;
@@ -22,6 +24,7 @@ mod stats;
 mod store;
 mod stores;
 mod trees;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -59,6 +62,8 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         Command::Stats(flags) => stats::run(&flags, given),
         Command::Gc(flags) => gc::run(&flags),
         Command::Sandbox(flags) => sandboxes::run(&flags),
+        Command::Keys(flags) => keys::run(&flags),
+        Command::Watch(flags) => watch::run(&flags),
         Command::Store(flags) => store::run(&flags),
         Command::Openapi => reference::openapi(),
         Command::Completions { shell } => reference::completions(shell),

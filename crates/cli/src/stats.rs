@@ -6,7 +6,7 @@ use engine::{Limits, Usage};
 use serde::Serialize;
 
 use crate::command_line::StatsFlags;
-use crate::render::{Output, UsageJson, size};
+use crate::render::{LimitsJson, Output, UsageJson, show_rows, size};
 use crate::trees::{LocalTree, Missing};
 
 const NO_LIMIT: &str = "no limit";
@@ -17,15 +17,6 @@ struct StatsJson {
     #[serde(flatten)]
     usage: UsageJson,
     limits: Option<LimitsJson>,
-}
-
-/// Limits; null where there is none.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LimitsJson {
-    file_size: Option<u64>,
-    total_size: Option<u64>,
-    nodes: Option<u64>,
 }
 
 /// Shows how much a tree holds.
@@ -41,22 +32,14 @@ pub(crate) fn run(flags: &StatsFlags, given: &ArgMatches) -> Result<()> {
             let limits = limits.map(LimitsJson::new);
             out.value(&StatsJson { usage: UsageJson::new(usage), limits })?;
         } else {
-            rows(usage, limits)
-                .into_iter()
-                .try_for_each(|(word, value)| out.line(&format!("{word:<13} {value}")))?;
+            show_rows(rows(usage, limits), &mut out)?;
         }
         out.flush()
     })
 }
 
-impl LimitsJson {
-    fn new(limits: Limits) -> Self {
-        let Limits { file_size, total_size, nodes } = limits;
-        Self { file_size, total_size, nodes }
-    }
-}
-
-fn rows(usage: Usage, limits: Option<Limits>) -> Vec<(&'static str, String)> {
+/// How much a tree holds, and how much of what it may, as people read it.
+pub(crate) fn rows(usage: Usage, limits: Option<Limits>) -> Vec<(&'static str, String)> {
     let of = |limit: fn(Limits) -> Option<u64>, used: u64, unit: fn(u64) -> String| {
         limits.map_or_else(String::new, |limits| format!(", {}", share(used, limit(limits), unit)))
     };

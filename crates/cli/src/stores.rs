@@ -14,8 +14,8 @@ use crate::render::quoted;
 
 /// What to do about a store that another process has open.
 const IN_USE: &str = "\
-stop the process that has it first. While a server has it, its files are reached with \
-`sandkeep fs --endpoint URL`; snapshots, statistics and garbage collection have no HTTP interface yet";
+stop the process that has it first. While a server has it, its sandboxes are reached with \
+`sandkeep fs --endpoint URL --sandbox NAME` and `sandkeep sandbox --endpoint URL`";
 
 /// Opens a store, which is made when it is missing.
 pub(crate) async fn open_or_make(url: &StoreUrl) -> Result<Store> {

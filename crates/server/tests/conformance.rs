@@ -27,8 +27,6 @@ enum Face {
 /// What no interface of requests and answers can express: a handle that outlives its path, and the
 /// reason for which a body breaks off.
 const OF_A_PROCESS: &[Ability] = &[Ability::LastingHandles, Ability::PackErrors];
-/// What trees can do and no face tells yet.
-const UNTOLD: &[Ability] = &[Ability::Watches];
 /// What a directory cannot do.
 const OF_A_TREE: &[Ability] = &[Ability::Batches, Ability::Snapshots];
 /// What `/v1/fs` can express of a real directory.
@@ -42,9 +40,9 @@ fn main() {
     let mut all = trials("fs_v1", OF_A_DIRECTORY, |limits| directory(limits, Face::FsV1));
     all.extend(trials("fs_v1-memory", OF_A_STORE, |limits| memory(limits, Face::FsV1)));
     all.extend(trials("fs_v1-file", OF_A_STORE, |limits| file(limits, Face::FsV1)));
-    let of_a_directory = all_but(&[OF_A_PROCESS, OF_A_TREE, UNTOLD].concat());
+    let of_a_directory = all_but(&[OF_A_PROCESS, OF_A_TREE].concat());
     all.extend(trials("sandboxes", &of_a_directory, |limits| directory(limits, Face::Sandboxes)));
-    let of_a_store = all_but(&[OF_A_PROCESS, UNTOLD, &[Ability::Fifos]].concat());
+    let of_a_store = all_but(&[OF_A_PROCESS, &[Ability::Fifos]].concat());
     all.extend(trials("sandboxes-memory", &of_a_store, |limits| memory(limits, Face::Sandboxes)));
     all.extend(trials("sandboxes-file", &of_a_store, |limits| file(limits, Face::Sandboxes)));
     libtest_mimic::run(&arguments, all).exit();

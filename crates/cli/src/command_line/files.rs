@@ -2,27 +2,25 @@
 
 use std::path::PathBuf;
 
-use clap::error::Error;
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Subcommand};
-use engine::{SnapshotId, Span};
+use clap::{Args, Subcommand};
+use engine::Span;
 
-use super::place::{Place, conflict};
+use super::connection::ConnectionFlags;
 use super::search::SearchFlags;
-use crate::config::{MAIN, StoreUrl, TokenWish};
 use crate::failure::Style;
-
-/// Where a server listens when nobody says otherwise.
-pub(crate) const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2468";
 
 pub(super) const AFTER_HELP: &str = "\
 Paths:
   On a server, relative paths begin at the session's working directory or the sandbox's home, and
-  absolute paths are those that the sandbox sees. With --dir and --store, both begin at the root.
+  absolute paths are those that the sandbox sees. With --sandbox, --dir and --store, both begin at
+  the root of the tree.
 
-Without a server:
-  --dir DIR works in a directory, --store URL [--sandbox NAME] in a sandbox of a store, which must
-  not be open in a server at that time. --at SNAPSHOT looks into a snapshot of either.
+Which tree:
+  Without more, the files of the server's own sandbox are meant. --sandbox NAME means one of its
+  sandboxes; `sandkeep sandbox list` shows which there are, and --token may be a key for it.
+  Without a server, --dir DIR works in a directory, and --store URL [--sandbox NAME] in a sandbox of
+  a store, which must not be open in a server at that time. --at SNAPSHOT looks into a snapshot of
+  any of these three.
 
 Exit codes:
   0  done
@@ -39,6 +37,7 @@ Examples:
   echo hello | sandkeep fs write notes/hello.txt
   sandkeep fs read notes/hello.txt
   sandkeep fs --dir ./demo tree
+  sandkeep fs --sandbox alice list
   sandkeep fs --store file:./store --at before-upgrade read notes/hello.txt
   sandkeep fs --endpoint http://10.0.0.7:2468 --token secret upload ./src /workspace";
 
@@ -51,113 +50,6 @@ pub(crate) struct FilesFlags {
     pub(crate) output: OutputFlags,
     #[command(subcommand)]
     pub(crate) command: FilesCommand,
-}
-
-/// Which tree is meant.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ConnectionFlags {
-    /// URL of the server
-    #[arg(
-        short, long, env = "SANDKEEP_ENDPOINT", value_name = "URL", global = true,
-        default_value = DEFAULT_ENDPOINT
-    )]
-    pub(crate) endpoint: String,
-
-    /// Token of the server
-    #[arg(
-        short,
-        long,
-        env = "SANDKEEP_TOKEN",
-        hide_env_values = true,
-        value_name = "TOKEN",
-        global = true
-    )]
-    pub(crate) token: Option<String>,
-
-    /// Session whose working directory relative paths begin at
-    #[arg(long, env = "SANDKEEP_SESSION_ID", value_name = "ID", global = true)]
-    pub(crate) session_id: Option<String>,
-
-    /// Work directly in this directory, without a server
-    #[arg(long, value_name = "DIR", global = true)]
-    dir: Option<PathBuf>,
-
-    /// Work directly in a sandbox of this store, such as file:./store, without a server
-    #[arg(long, value_name = "URL", global = true)]
-    store: Option<StoreUrl>,
-
-    /// Which sandbox of the store [default: main]
-    #[arg(long, value_name = "NAME", global = true)]
-    sandbox: Option<String>,
-
-    /// Store that keeps the snapshots of DIR
-    #[arg(long, value_name = "URL", global = true)]
-    snapshots: Option<StoreUrl>,
-
-    /// Look into this snapshot instead of the tree as it is now
-    #[arg(long, value_name = "SNAPSHOT", global = true, value_parser = SnapshotId::parse)]
-    pub(crate) at: Option<SnapshotId>,
-}
-
-impl ConnectionFlags {
-    /// The tree of this machine that is meant, if it is none of a server.
-    pub(crate) fn place(&self) -> Option<Place> {
-        let name = self.sandbox.clone().unwrap_or_else(|| MAIN.into());
-        match (&self.dir, &self.store) {
-            (Some(dir), _) => {
-                let (dir, snapshots) = (dir.clone(), self.snapshots.clone());
-                Some(Place::Directory { dir, snapshots, name })
-            }
-            (None, Some(store)) => Some(Place::Sandbox { store: store.clone(), name }),
-            (None, None) => None,
-        }
-    }
-
-    /// Takes in what was said of the token before `fs`, which beats the environment, and refuses
-    /// two trees at once.
-    pub(super) fn settle(&mut self, given: &ArgMatches, early: TokenWish) -> Result<(), Error> {
-        let is_flag = |name| given.value_source(name) == Some(ValueSource::CommandLine);
-        let late = self.token.clone().filter(|_| is_flag("token"));
-        let wish = TokenWish { token: late, no_token: None }.over(early)?;
-        if wish.token.is_some() || wish.no_token == Some(true) {
-            self.token = wish.token;
-        }
-        self.token = self.token.take().filter(|token| !token.is_empty());
-        let on_server = ["endpoint", "session_id"].into_iter().find(|name| is_flag(name));
-        self.check(on_server)
-    }
-
-    fn check(&self, on_server: Option<&str>) -> Result<(), Error> {
-        let local = match (&self.dir, &self.store) {
-            (Some(_), Some(_)) => return Err(conflict("--dir and --store mean two trees")),
-            (Some(_), None) => Some("--dir"),
-            (None, Some(_)) => Some("--store"),
-            (None, None) => None,
-        };
-        if let (Some(local), Some(name)) = (local, on_server) {
-            let flag = name.replace('_', "-");
-            let message = format!("{local} works without a server, and --{flag} is about one");
-            return Err(conflict(&message));
-        }
-        if self.store.is_some() && self.snapshots.is_some() {
-            let message = "a sandbox of --store keeps its snapshots there, not in --snapshots";
-            return Err(conflict(message));
-        }
-        let locally = [
-            ("--sandbox", self.sandbox.is_some()),
-            ("--snapshots", self.snapshots.is_some()),
-            ("--at", self.at.is_some()),
-        ];
-        match locally.into_iter().find(|(_, is_set)| *is_set) {
-            Some((flag, _)) if local.is_none() => {
-                Err(conflict(&format!("{flag} works without a server: give --store, or --dir")))
-            }
-            Some((flag, _)) if self.dir.is_some() && self.snapshots.is_none() => {
-                Err(conflict(&format!("with --dir, {flag} needs --snapshots")))
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
 }
 
 /// How results are shown.

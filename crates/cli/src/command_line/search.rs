@@ -3,7 +3,8 @@
 use clap::Args;
 use engine::{Letters, Pattern, SearchBudget, SearchQuery, Syntax};
 
-use super::files::{ConnectionFlags, FilesCommand, FilesFlags, OutputFlags};
+use super::connection::ConnectionFlags;
+use super::files::{FilesCommand, FilesFlags, OutputFlags};
 use crate::config::{Pause, Size};
 
 /// Flags of `search` as a command of its own.

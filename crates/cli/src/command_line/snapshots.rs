@@ -16,7 +16,7 @@ pub(super) const AFTER_HELP: &str = "\
 The tree:
   --store URL [--sandbox NAME] means a sandbox of a store; --dir DIR --snapshots URL means a
   directory whose snapshots lie in a store. A store is open in one process at a time: stop its
-  server first, because snapshots have no HTTP interface yet.
+  server first, or ask the server itself, at /v1/sandboxes/NAME/snapshots.
 
 Names:
   A snapshot is called by 1 to 64 lower-case letters, digits, dots, underscores and hyphens. Without
@@ -257,6 +257,11 @@ pub(crate) struct LimitFlags {
 }
 
 impl LimitFlags {
+    /// Whether nothing is said of them.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.wish() == LimitWish::default()
+    }
+
     /// What is said of the limits.
     pub(crate) fn wish(&self) -> LimitWish {
         LimitWish {
@@ -277,7 +282,7 @@ fn point(text: &str) -> engine::Result<Point> {
     SnapshotId::parse(text).map(Point::Snapshot)
 }
 
-fn label(text: &str) -> Result<(String, String), String> {
+pub(super) fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.into(), value.into())),
         Some(_) | None => Err("a label is KEY=VALUE, such as by=ci".into()),

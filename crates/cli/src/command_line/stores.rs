@@ -1,16 +1,14 @@
-//! The words of `sandkeep stats`, `sandkeep sandbox` and `sandkeep gc`.
+//! The words of `sandkeep stats` and `sandkeep gc`.
 
 use std::time::Duration;
 
 use clap::error::{Error, ErrorKind};
-use clap::{ArgMatches, Args, CommandFactory as _, Subcommand};
-use engine::SandboxId;
+use clap::{ArgMatches, Args, CommandFactory as _};
 
 use super::Cli;
 use super::files::OutputFlags;
 use super::place::{Place, PlaceFlags};
-use super::snapshots::LimitFlags;
-use crate::config::{MAIN, StoreUrl};
+use crate::config::StoreUrl;
 
 /// Flags of `stats`.
 #[derive(Args, Debug)]
@@ -44,17 +42,6 @@ pub(crate) struct CollectFlags {
     pub(crate) dry_run: bool,
 }
 
-/// Flags of every sandbox command.
-#[derive(Args, Debug)]
-pub(crate) struct SandboxFlags {
-    #[command(flatten)]
-    pub(crate) store: StoreFlags,
-    #[command(flatten)]
-    pub(crate) output: OutputFlags,
-    #[command(subcommand)]
-    pub(crate) command: SandboxCommand,
-}
-
 /// Which store is meant.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StoreFlags {
@@ -77,50 +64,6 @@ impl StoreFlags {
             Cli::command().error(ErrorKind::MissingRequiredArgument, message)
         })
     }
-}
-
-/// What can be done with the sandboxes of a store.
-#[derive(Subcommand, Debug)]
-pub(crate) enum SandboxCommand {
-    /// Make an empty sandbox
-    ///
-    /// The store is made when it is missing. `sandkeep serve --store` makes its sandbox by itself.
-    #[command(after_help = "Examples:\n  \
-        sandkeep sandbox create --store file:./store\n  \
-        sandkeep sandbox create small --max-total-size 100MiB --max-nodes 1000 --store file:./store")]
-    Create {
-        /// Its name
-        #[arg(default_value = MAIN, value_parser = SandboxId::parse)]
-        name: SandboxId,
-        #[command(flatten)]
-        limits: LimitFlags,
-    },
-
-    /// List the sandboxes and how much each holds
-    #[command(
-        visible_alias = "ls",
-        after_help = "Examples:\n  \
-        sandkeep sandbox list --store file:./store\n  \
-        sandkeep sandbox list --json --store file:./store"
-    )]
-    List,
-
-    /// Remove sandboxes with their files and snapshots; forks of them stay
-    ///
-    /// On a terminal you are asked first. What only they held is freed by the next garbage
-    /// collection (`sandkeep gc`).
-    #[command(
-        visible_alias = "rm",
-        after_help = "Examples:\n  sandkeep sandbox remove experiment --store file:./store"
-    )]
-    Remove {
-        /// Which
-        #[arg(required = true, value_name = "NAME", value_parser = SandboxId::parse)]
-        names: Vec<SandboxId>,
-        /// Do not ask
-        #[arg(short, long)]
-        yes: bool,
-    },
 }
 
 fn grace(text: &str) -> Result<Duration, String> {

@@ -23,7 +23,7 @@ pub(crate) enum Ceiling<T> {
 }
 
 /// What is said of the limits of a tree; what is absent is left as it is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LimitWish {
     /// The longest file.
     pub(crate) file_size: Option<Ceiling<Size>>,

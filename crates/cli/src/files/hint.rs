@@ -3,7 +3,8 @@
 use anyhow::Error;
 use engine::{ErrorKind, SandboxPath};
 
-use crate::command_line::{ConnectionFlags, DEFAULT_ENDPOINT, FilesCommand};
+use crate::command_line::{ConnectionFlags, FilesCommand};
+use crate::remote;
 use crate::render::quoted;
 
 /// What to do next, if there is something to say.
@@ -44,12 +45,8 @@ pub(super) fn next(
         ErrorKind::RangeNotSatisfiable => {
             Some(format!("see how long it is: {}", fs(&format!("stat {path}"))))
         }
-        ErrorKind::Forbidden => {
-            Some("give the server's token with --token or SANDKEEP_TOKEN".into())
-        }
-        ErrorKind::SandboxNotFound => {
-            Some("see which there are: sandkeep sandbox list --endpoint URL".into())
-        }
+        ErrorKind::Forbidden => Some(remote::forbidden(err)),
+        ErrorKind::SandboxNotFound => Some(remote::which_sandboxes(&connection.endpoint)),
         ErrorKind::SessionNotFound => Some("leave out --session-id, or open the session".into()),
         // An answer names a path; where there is none, there was no answer.
         ErrorKind::Unavailable if err.path().is_none() => Some(unreachable(connection)),
@@ -99,17 +96,17 @@ fn program(connection: &ConnectionFlags) -> String {
     let at = connection.at.as_ref().map_or_else(String::new, |id| format!("--at {id} "));
     match connection.place() {
         Some(place) => format!("sandkeep fs {} {at}", place.words()),
-        None if connection.endpoint == DEFAULT_ENDPOINT => "sandkeep fs ".into(),
-        None => format!("sandkeep fs --endpoint {} ", quoted(&connection.endpoint)),
+        None => {
+            let sandbox = connection.sandbox_of_server();
+            let sandbox = sandbox.map_or_else(String::new, |id| format!("--sandbox {id} "));
+            format!("sandkeep fs {}{sandbox}{at}", remote::words(&connection.endpoint))
+        }
     }
 }
 
 fn unreachable(connection: &ConnectionFlags) -> String {
     match connection.place() {
         Some(_) => "try again".into(),
-        None if connection.endpoint == DEFAULT_ENDPOINT => {
-            "start a server with `sandkeep serve DIR`, or work without one with --dir DIR".into()
-        }
-        None => format!("check that a server listens at {}", connection.endpoint),
+        None => remote::unreachable(&connection.endpoint, Some("--dir DIR")),
     }
 }

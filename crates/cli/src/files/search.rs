@@ -39,7 +39,7 @@ enum Json<'a> {
 /// Shows what a search finds.
 pub(super) async fn run(flags: &SearchFlags, tree: &Tree, out: &mut Output) -> Result<()> {
     let path = tree.locate(&flags.path)?;
-    let found = engine::search(tree.files.clone(), &path, &flags.query()).await;
+    let found = tree.search(&path, &flags.query()).await;
     let mut found = found.map_err(|err| err.on(&path))?;
     while let Some(finding) = found.try_next().await? {
         if out.json() {

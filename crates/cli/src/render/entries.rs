@@ -38,7 +38,7 @@ impl<'a> EntryJson<'a> {
         Self {
             name: entry.path.name(),
             path: entry.path.as_str(),
-            kind: kind(entry.kind),
+            kind: entry_kind(entry.kind),
             size: entry.size,
             mode: entry.mode.map(mode),
             created: entry.created.and_then(exact_time),
@@ -116,7 +116,7 @@ impl EntryRows {
                 vec![right(size), modified, name]
             }
             Columns::All => vec![
-                Cell::new(kind(entry.kind)),
+                Cell::new(entry_kind(entry.kind)),
                 Cell::new(entry.mode.map_or_else(|| "-".into(), mode)),
                 right(entry.size.to_string()),
                 modified,
@@ -137,7 +137,8 @@ fn name_cell(entry: &Entry) -> Cell {
     }
 }
 
-fn kind(kind: EntryKind) -> &'static str {
+/// The kind of an entry in one word.
+pub(crate) fn entry_kind(kind: EntryKind) -> &'static str {
     match kind {
         EntryKind::File => "file",
         EntryKind::Directory => "directory",

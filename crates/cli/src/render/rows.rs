@@ -65,3 +65,12 @@ impl Rows {
         if out.json() { self.array.finish(out) } else { Ok(()) }
     }
 }
+
+/// What is known of one thing: a word and its value a line.
+pub(crate) fn show_rows(
+    rows: impl IntoIterator<Item = (&'static str, String)>,
+    out: &mut Output,
+) -> Result<()> {
+    rows.into_iter()
+        .try_for_each(|(word, value)| out.line(format!("{word:<13} {value}").trim_end()))
+}

@@ -1,7 +1,7 @@
 //! How much trees hold.
 
 use comfy_table::Cell;
-use engine::{SandboxId, Usage};
+use engine::{Limits, SandboxId, Usage};
 use serde::Serialize;
 
 use super::rows::Listed;
@@ -22,6 +22,39 @@ impl UsageJson {
     pub(crate) fn new(usage: Usage) -> Self {
         let Usage { bytes, files, directories } = usage;
         Self { bytes, files, directories, nodes: usage.nodes() }
+    }
+}
+
+/// Limits as a program reads them; null where there is none.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LimitsJson {
+    file_size: Option<u64>,
+    total_size: Option<u64>,
+    nodes: Option<u64>,
+}
+
+impl LimitsJson {
+    /// How much a tree may hold.
+    pub(crate) fn new(limits: Limits) -> Self {
+        let Limits { file_size, total_size, nodes } = limits;
+        Self { file_size, total_size, nodes }
+    }
+}
+
+/// A sandbox of a store as a program reads it.
+#[derive(Serialize)]
+pub(crate) struct StoredJson<'a> {
+    #[serde(flatten)]
+    sandbox: SandboxJson<'a>,
+    limits: LimitsJson,
+}
+
+impl<'a> StoredJson<'a> {
+    /// What is known of a sandbox.
+    pub(crate) fn new(id: &'a SandboxId, usage: Usage, limits: LimitsJson) -> Self {
+        let sandbox = SandboxJson { sandbox: id.as_str(), usage: UsageJson::new(usage) };
+        Self { sandbox, limits }
     }
 }
 

@@ -13,10 +13,13 @@
 mod advertise;
 mod config;
 mod connection;
+mod desk;
 mod directory_snapshot;
 mod fs_commands;
 mod keep;
+mod keys;
 mod log;
+mod many;
 mod reach;
 mod reference;
 mod refusals;
@@ -29,6 +32,7 @@ mod snapshot;
 mod store;
 mod store_copy;
 mod transfer;
+mod watch;
 
 // The machinery of the attacks.
 mod archive;

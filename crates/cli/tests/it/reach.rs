@@ -48,6 +48,17 @@ impl Reach {
         Self { site, flags: vec!["--store".into(), url], kept: Kept::InStore, _server: None }
     }
 
+    /// In a sandbox of a server that is not the one it was started with.
+    pub(crate) fn in_a_sandbox_of_a_server() -> Self {
+        let site = Site::new();
+        let server = site.serve_store("memory:", &[]);
+        let flags = ["--endpoint", server.url(), "--token", TOKEN].map(str::to_owned);
+        let [endpoint, url, flag, token] = &flags;
+        site.run(&["sandbox", "create", "alice", endpoint, url, flag, token]).success();
+        let flags = [&flags[..], &["--sandbox".into(), "alice".into()]].concat();
+        Self { site, flags, kept: Kept::InStore, _server: Some(server) }
+    }
+
     /// Runs a file command with something on stdin.
     pub(crate) fn fed(&self, words: &[&str], stdin: &[u8]) -> Output {
         let mut command = self.site.sandkeep();
@@ -139,13 +150,18 @@ pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Each promise as three tests: on a server, in a directory and in a store. Those that need files
-/// of the host are left out in a store.
+/// Each promise as four tests: on a server, in one of its sandboxes, in a directory and in a store.
+/// Those that need files of the host are left out where a store keeps them.
 macro_rules! every_way {
     ($($promise:ident)* ; with_host_files: $($host:ident)*) => {
         mod on_a_server {
             $(#[test] fn $promise() { super::$promise(&crate::reach::Reach::on_a_server()); })*
             $(#[test] fn $host() { super::$host(&crate::reach::Reach::on_a_server()); })*
+        }
+        mod in_a_sandbox_of_a_server {
+            $(#[test] fn $promise() {
+                super::$promise(&crate::reach::Reach::in_a_sandbox_of_a_server());
+            })*
         }
         mod in_a_directory {
             $(#[test] fn $promise() { super::$promise(&crate::reach::Reach::in_a_directory()); })*

@@ -415,7 +415,7 @@ fn files_of_a_snapshot_are_looked_at_and_never_changed() {
 #[test]
 fn which_tree_is_meant_must_be_said() {
     let site = Site::new();
-    for words in [["snapshot", "list"].as_slice(), &["stats"], &["sandbox", "create"]] {
+    for words in [["snapshot", "list"].as_slice(), &["stats"], &["gc"]] {
         let said = errors(site.run(words).code(2).get_output());
         assert!(said.contains("--store URL"), "{said}");
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use engine::{
-    ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind,
-    FileSystem, If, Leader, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page,
-    Parents, Point, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, Watch,
-    WriteMode, WriteOptions, Written,
+    ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, Entry, EntryStream, FileSystem, If,
+    Leader, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Point,
+    Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, Watch, WriteMode,
+    WriteOptions, Written,
 };
 use futures::StreamExt as _;
 use http::Method;
@@ -16,6 +16,7 @@ use reqwest::RequestBuilder;
 
 use super::SandboxFs;
 use super::steps::{self, Trip};
+use super::watch;
 use super::wire::{Amount, Child, Length, Link, Mode, Stat, UnpackedBody, path};
 use crate::elements::Elements;
 use crate::endpoint::{cannot_confine, with_json};
@@ -176,9 +177,8 @@ impl FileSystem for SandboxFs {
         left.into_iter().map(|stat| stat.map(Stat::entry_there).transpose()).collect()
     }
 
-    async fn watch(&self, _: &SandboxPath, _: Watch) -> Result<NoticeStream> {
-        let message = "this client cannot watch a directory of a server";
-        Err(Error::new(ErrorKind::Unsupported, message))
+    async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
+        watch::watch(self, dir, wish).await
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {

@@ -2,11 +2,15 @@
 
 mod diff;
 mod files;
+mod keys;
+mod search;
 mod server;
 mod snapshots;
 mod steps;
 mod tree;
+mod watch;
 mod wire;
 
+pub use self::keys::{Key, KeyPage, KeyWish, MadeKey};
 pub use self::server::Server;
 pub use self::tree::SandboxFs;

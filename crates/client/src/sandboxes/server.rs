@@ -23,7 +23,7 @@ const MOST_AT_ONCE: usize = 1000;
 /// A server of many sandboxes, over its `/v1/sandboxes` interface.
 #[derive(Clone, Debug)]
 pub struct Server {
-    endpoint: Endpoint,
+    pub(super) endpoint: Endpoint,
 }
 
 impl Server {
@@ -165,6 +165,6 @@ impl<'a> From<&'a RegisteredChange> for SandboxChange<'a> {
 }
 
 /// Whole seconds, and never less than it is.
-fn seconds(ttl: Duration) -> u64 {
+pub(super) fn seconds(ttl: Duration) -> u64 {
     ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0))
 }

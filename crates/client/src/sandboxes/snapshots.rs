@@ -82,8 +82,7 @@ impl Snapshots for SandboxFs {
     }
 
     async fn open(&self, id: &SnapshotId) -> Result<Arc<dyn FileSystem>> {
-        Snapshots::stat(self, id).await?;
-        Ok(Arc::new(self.at(id.clone())))
+        Ok(Arc::new(self.as_of(id).await?))
     }
 
     async fn diff(&self, from: Point, to: Point) -> Result<DifferenceStream> {

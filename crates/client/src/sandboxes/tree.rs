@@ -1,6 +1,6 @@
 //! The tree of one sandbox, and how it is asked for.
 
-use engine::{Error, ErrorKind, Point, Result, SandboxId, SandboxPath, SnapshotId};
+use engine::{Error, ErrorKind, Point, Result, SandboxId, SandboxPath, SnapshotId, Snapshots};
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{RequestBuilder, Response};
@@ -28,9 +28,10 @@ impl SandboxFs {
         Self { endpoint, id, state: Point::Live }
     }
 
-    /// The same sandbox as it was.
-    pub(super) fn at(&self, id: SnapshotId) -> Self {
-        Self { state: Point::Snapshot(id), ..self.clone() }
+    /// The same sandbox as it was, if there is such a snapshot.
+    pub async fn as_of(&self, id: &SnapshotId) -> Result<Self> {
+        Snapshots::stat(self, id).await?;
+        Ok(Self { state: Point::Snapshot(id.clone()), ..self.clone() })
     }
 
     /// A request about the sandbox as a whole.
@@ -51,7 +52,12 @@ impl SandboxFs {
 
     /// A request to see what is at a path.
     pub(super) fn look(&self, word: &str, path: &SandboxPath) -> RequestBuilder {
-        let request = self.about(Method::GET, word, path);
+        self.look_by(Method::GET, word, path)
+    }
+
+    /// The same by another method than GET.
+    pub(super) fn look_by(&self, method: Method, word: &str, path: &SandboxPath) -> RequestBuilder {
+        let request = self.about(method, word, path);
         match &self.state {
             Point::Live => request,
             Point::Snapshot(id) => request.query(&[("snapshot", id.as_str())]),

@@ -25,25 +25,30 @@ pub(super) struct Stat {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+pub(super) enum Kind {
     File,
     Directory,
     Symlink,
     Special,
 }
 
+impl From<Kind> for EntryKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::File => Self::File,
+            Kind::Directory => Self::Directory,
+            Kind::Symlink => Self::Symlink,
+            Kind::Special => Self::Special,
+        }
+    }
+}
+
 impl Stat {
     /// The entry, which is at `path`.
     pub(super) fn entry(self, path: SandboxPath) -> Entry {
-        let kind = match self.kind {
-            Kind::File => EntryKind::File,
-            Kind::Directory => EntryKind::Directory,
-            Kind::Symlink => EntryKind::Symlink,
-            Kind::Special => EntryKind::Special,
-        };
         Entry {
             path,
-            kind,
+            kind: self.kind.into(),
             size: self.size,
             mode: self.mode.and_then(|mode| u32::from_str_radix(&mode, 8).ok()),
             created: self.created.as_deref().and_then(time),
@@ -236,7 +241,8 @@ pub(super) struct SandboxList {
     pub(super) next_cursor: Option<String>,
 }
 
-fn moment(text: &str) -> Result<UnixTime> {
+/// The time that a text in RFC 3339 spells.
+pub(super) fn moment(text: &str) -> Result<UnixTime> {
     time(text).ok_or_else(|| not_understood("a time is not in RFC 3339"))
 }
 

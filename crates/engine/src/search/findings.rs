@@ -77,6 +77,12 @@ impl SearchEnd {
             Self::Time => "time",
         }
     }
+
+    /// The reason that a word of the wire names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Complete, Self::Results, Self::Bytes, Self::Time];
+        all.into_iter().find(|end| end.word() == word)
+    }
 }
 
 /// What a look at one candidate brought.

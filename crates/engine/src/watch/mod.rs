@@ -109,6 +109,12 @@ impl Loss {
             Self::Confused => "confused",
         }
     }
+
+    /// The loss that a word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::UnknownCursor, Self::TooSlow, Self::Overflow, Self::Confused];
+        all.into_iter().find(|loss| loss.word() == word)
+    }
 }
 
 impl fmt::Display for Loss {
