@@ -40,7 +40,18 @@ pub async fn list_tree(
     let top = Entry { path: dir.clone(), ..top };
     let mut walk = match after {
         None => Walk::begin(files, &top).await?,
-        Some(after) if after.starts_with(dir) && after != *dir => Walk::resume(files, dir, &after),
+        Some(after) if after.starts_with(dir) && after != *dir => {
+            // What lies beneath a link is not listed.
+            let is_dir = match files.stat(&after, Links::Keep).await {
+                Ok(entry) => entry.kind == EntryKind::Directory,
+                Err(_) => false,
+            };
+            let mut walk = Walk::resume(files, dir, &after);
+            if !is_dir {
+                walk.pass_by();
+            }
+            walk
+        }
         Some(_) => {
             let message = "the listing cannot go on behind a path that lies elsewhere";
             return Err(Error::new(ErrorKind::InvalidArgument, message));

@@ -91,7 +91,11 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let resolve =
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let root = openat2(&*self.root(), path, flags, Mode::empty(), resolve)?;
+        let crossing = match options.mounts {
+            Mounts::Stay => ResolveFlags::NO_XDEV,
+            Mounts::Cross => ResolveFlags::empty(),
+        };
+        let root = openat2(&*self.root(), path, flags, Mode::empty(), resolve | crossing)?;
         Self::over(root, options)
     }
 

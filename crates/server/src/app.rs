@@ -131,6 +131,17 @@ impl App {
         self.audit.record(AuditLog::Gate, event).await;
     }
 
+    /// Writes down that somebody asked for a sandbox that he may not see.
+    pub(crate) async fn note_unseen(&self, caller: &Caller, id: &SandboxId, headers: &HeaderMap) {
+        let event = AuditEvent {
+            by: caller.actor,
+            sandbox: Some(id.clone()),
+            request: observe::id_in(headers),
+            ..AuditEvent::new("enter", Outcome::Refused("the key may not see the sandbox".into()))
+        };
+        self.audit.record(AuditLog::Gate, event).await;
+    }
+
     /// Every route. What is not guarded answers without a token: unknown routes among them.
     pub(crate) fn router(self: &Arc<Self>) -> Router {
         let guard = from_fn_with_state(Arc::clone(self), auth::admit);

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use engine::{AuditEvent, AuditLog, Error, ErrorKind, Outcome, Result, SandboxId};
+use engine::{Actor, AuditEvent, AuditLog, Error, ErrorKind, Outcome, Result, SandboxId};
 use http::request::Parts;
 
 use crate::app::App;
@@ -32,6 +32,14 @@ impl FromRequestParts<Arc<App>> for Doer {
 }
 
 impl Doer {
+    async fn check_still_good(&self) -> Result<()> {
+        let Some(Actor::Key(id)) = self.caller.actor else { return Ok(()) };
+        match self.app.keys.find(&id).await? {
+            Some(_) => Ok(()),
+            None => Err(Error::new(ErrorKind::Forbidden, "the key was revoked meanwhile")),
+        }
+    }
+
     /// Does something and writes down how it ended. What it is done to may only be known then.
     pub(crate) async fn does<T>(
         &self,
@@ -40,7 +48,11 @@ impl Doer {
         work: impl Future<Output = Result<T>>,
         made: impl FnOnce(&T) -> Option<SandboxId>,
     ) -> Result<T> {
-        let outcome = work.await;
+        // Whoever was let in may have taken his time to say what he wants.
+        let outcome = match self.check_still_good().await {
+            Ok(()) => work.await,
+            Err(err) => Err(err),
+        };
         let (ended, made) = match &outcome {
             Ok(done) => (Outcome::Done, made(done)),
             Err(err) if err.kind() == ErrorKind::Forbidden => {

@@ -21,6 +21,8 @@ use crate::problem::{Class, Problem};
 #[derive(Clone, Debug)]
 pub(crate) struct Visit {
     app: Arc<App>,
+    /// Held, so that the sandbox is not closed and opened a second time while somebody works in it.
+    held: Arc<Sandbox>,
     pub(crate) caller: Caller,
     pub(crate) workspace: Workspace,
 }
@@ -28,7 +30,7 @@ pub(crate) struct Visit {
 impl Visit {
     /// Whether it is about the sandbox that the server was started with.
     pub(crate) fn is_main(&self) -> bool {
-        self.workspace.sandbox().id == self.app.registry.main().id
+        self.held.id == self.app.registry.main().id
     }
 }
 
@@ -81,18 +83,20 @@ async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Probl
             None => app.registry.main().id.clone(),
         };
         if !caller.may_see(&id) {
+            app.note_unseen(&caller, &id, &parts.headers).await;
             return Err(unknown(&id));
         }
-        let sandbox = app.registry.open(&id).await?;
-        match caller.prefix() {
-            None => Ok(sandbox),
-            Some(prefix) => part_of(&sandbox, prefix).map(Arc::new),
-        }
+        let held = app.registry.open(&id).await?;
+        let seen = match caller.prefix() {
+            None => Arc::clone(&held),
+            Some(prefix) => Arc::new(part_of(&held, prefix)?),
+        };
+        Ok((held, seen))
     };
-    let sandbox = outcome.await.map_err(|err| faces::problem(&err))?;
+    let (held, sandbox) = outcome.await.map_err(|err: Error| faces::problem(&err))?;
     let recorder = app.recorder(&caller, &parts.headers);
     let workspace = Workspace::new(sandbox, caller.role(), None).recorded(recorder);
-    Ok(Some(Visit { app: Arc::clone(app), caller, workspace }))
+    Ok(Some(Visit { app: Arc::clone(app), held, caller, workspace }))
 }
 
 /// A sandbox of which nothing is seen but what lies beneath a directory. Relative paths begin there.
@@ -114,6 +118,20 @@ pub(crate) fn id_of(parts: &Parts) -> engine::Result<SandboxId> {
 /// The error of a sandbox that is not there for this caller.
 pub(crate) fn unknown(id: &SandboxId) -> Error {
     Error::new(ErrorKind::SandboxNotFound, format!("there is no sandbox `{id}`"))
+}
+
+/// Somebody who may change files. Asked for before a body is read.
+#[derive(Debug)]
+pub(crate) struct MayChange;
+
+impl FromRequestParts<Arc<App>> for MayChange {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Problem> {
+        let caller = parts.extensions.get::<Caller>().ok_or_else(stranger)?;
+        demand(caller, Role::Developer, "change files").map_err(|err| faces::problem(&err))?;
+        Ok(Self)
+    }
 }
 
 /// Refuses a caller whose role is too small for what concerns no tree.

@@ -29,7 +29,7 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let working_directory = place::working_directory(&root);
     let staging = place::staging(&root, confine.staging.as_deref())?;
     let records = Records::of(&confine, &root)?;
-    let host_roots = records::host_roots(&many)?;
+    let host_roots = records::host_roots(&many, &records.store)?;
     let audit = audit::file(many.audit.as_deref())?;
     let listener = network::listen_on(&addresses)?;
     let threads = harden();

@@ -17,7 +17,7 @@ use super::COLLECTING;
 
 /// The store beside a served directory: its snapshots, and all other sandboxes.
 pub(super) struct Records {
-    store: StoreUrl,
+    pub(super) store: StoreUrl,
     pub(super) reach: Reach,
     name: SandboxId,
     /// The flags of other commands that mean the directory; none if nobody named the store.
@@ -100,7 +100,8 @@ fn usual_place(root: &Path) -> Option<PathBuf> {
 }
 
 /// The directories that may hold sandboxes. They are made, because behind the wall they cannot be.
-pub(super) fn host_roots(many: &Many) -> Result<Vec<PathBuf>> {
+/// None may hold the store, which whoever works there could change.
+pub(super) fn host_roots(many: &Many, store: &StoreUrl) -> Result<Vec<PathBuf>> {
     let roots = many.host_roots.iter().flatten().map(|root| {
         local::make_dir(root)?;
         // Unfinished files of all sandboxes lie there.
@@ -108,6 +109,7 @@ pub(super) fn host_roots(many: &Many) -> Result<Vec<PathBuf>> {
         local::canonical(root)
     });
     let roots: Vec<PathBuf> = roots.collect::<Result<_>>()?;
+    roots.iter().try_for_each(|root| stores::refuse_overlap(store, root))?;
     let nested =
         |root: &&PathBuf| roots.iter().any(|other| *root != other && root.starts_with(other));
     if let Some(inner) = roots.iter().find(nested) {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::create::after;
-use super::record::{Home, Record, check_labels};
+use super::open::registered_record;
+use super::record::{Home, check_labels};
 use super::{Registered, Registry, is_main, missing};
 use crate::virtual_fs::now;
 use crate::{Limits, Result, SandboxId};
@@ -36,13 +37,7 @@ impl Registry {
         if let (Some(end), true) = (expires, expires != known.expires) {
             self.note_end(id, end).await?;
         }
-        let fresh = Record {
-            home: Home::Store,
-            prefix: known.prefix,
-            labels: known.labels,
-            created: known.created,
-            expires: known.expires,
-        };
+        let fresh = registered_record(&known);
         let altered = self.alter(id, Some(fresh), |record| {
             if record.is_over(moment) {
                 return Err(missing(id));

@@ -1,8 +1,12 @@
 //! Sandboxes are made.
+//!
+//! The record comes first, for both kinds: whoever writes it has the id. A record whose tree was
+//! never made is given up after a while.
 
 use std::time::Duration;
 
-use super::hosts::Opened;
+use storage::{Expected, Token};
+
 use super::record::{Home, Record, check_labels};
 use super::{NewKind, NewSandbox, Registered, Registry, exists};
 use crate::virtual_fs::now;
@@ -11,6 +15,10 @@ use crate::{Error, ErrorKind, Point, Result, SandboxId, UnixTime};
 /// How many letters an id has that is made up.
 const MADE_UP: usize = 20;
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+/// How long the maker of a record may take to make the tree, in seconds.
+const MAKING: i64 = 60;
+/// The first second of the year 10000, which no date spells.
+const BEYOND: i64 = 253_402_300_800;
 
 impl Registry {
     /// Makes a sandbox. One that exists is left as it is.
@@ -26,40 +34,43 @@ impl Registry {
         self.clear_away(&id).await?;
         let created = now();
         let expires = new.ttl.map(|ttl| after(created, ttl)).transpose()?;
-        // First of all, so that whatever comes of this ends.
-        if let Some(end) = expires {
-            self.note_end(&id, end).await?;
-        }
         let NewSandbox { prefix, labels, .. } = new.clone();
         let record = Record { home: Home::Store, prefix, labels, created, expires };
         match &new.kind {
-            NewKind::Virtual => self.create_virtual(&id, &new, record).await?,
-            NewKind::Fork { of, from } => self.fork(&id, &new, record, (of, from)).await?,
-            NewKind::Host { root } => {
-                self.create_host(&id, &new, record, root.as_deref()).await?;
+            NewKind::Virtual => {
+                let limits = new.limits.unwrap_or_default();
+                let tree = async { self.shared.store.create(&id, limits).await.map(drop) };
+                self.create_virtual(&id, &record, tree).await?;
             }
+            NewKind::Fork { of, from } => {
+                let tree = self.fork(&id, &new, (of, from));
+                self.create_virtual(&id, &record, tree).await?;
+            }
+            NewKind::Host { root } => self.create_host(&id, &new, record, root.as_deref()).await?,
         }
         self.stat(&id).await
     }
 
-    async fn create_virtual(&self, id: &SandboxId, new: &NewSandbox, record: Record) -> Result<()> {
-        if self.load(id).await?.is_some() {
-            return Err(exists(id));
+    async fn create_virtual(
+        &self,
+        id: &SandboxId,
+        record: &Record,
+        tree: impl Future<Output = Result<()>>,
+    ) -> Result<()> {
+        let token = self.claim(id, record).await?;
+        let made = tree.await;
+        if made.is_err() {
+            self.forget(id, &token).await?;
         }
-        self.shared.store.create(id, new.limits.unwrap_or_default()).await?;
-        self.describe(id, &record).await
+        made
     }
 
     async fn fork(
         &self,
         id: &SandboxId,
         new: &NewSandbox,
-        record: Record,
         (of, from): (&SandboxId, &Point),
     ) -> Result<()> {
-        if self.load(id).await?.is_some() {
-            return Err(exists(id));
-        }
         let limits = match new.limits {
             Some(limits) => limits,
             None => self.stat(of).await?.limits,
@@ -69,18 +80,7 @@ impl Registry {
             let message = format!("the sandbox `{of}` keeps no snapshots, so it cannot be forked");
             Error::new(ErrorKind::Unsupported, message)
         })?;
-        snapshots.fork(from.clone(), id, limits).await?;
-        self.describe(id, &record).await
-    }
-
-    /// Writes down what is known of a virtual sandbox that was just made.
-    async fn describe(&self, id: &SandboxId, record: &Record) -> Result<()> {
-        if self.put_new(id, record).await? {
-            return Ok(());
-        }
-        // Somebody made a sandbox in a directory under that id meanwhile.
-        self.shared.store.remove_root(id).await?;
-        Err(exists(id))
+        snapshots.fork(from.clone(), id, limits).await
     }
 
     async fn create_host(
@@ -93,28 +93,36 @@ impl Registry {
         if self.shared.store.has(id).await? || self.load(id).await?.is_some() {
             return Err(exists(id));
         }
-        let Opened { files, directory } = self.shared.hosts.provide(id, wished, new).await?;
-        drop(files);
+        let directory = self.shared.hosts.provide(id, wished, new).await?;
         let record = Record { home: Home::Directory(directory.clone()), ..record };
-        let is_ours = self.put_new(id, &record).await?;
-        if is_ours && !self.shared.store.has(id).await? {
-            return Ok(());
-        }
-        if is_ours && let Some((_, token)) = self.load(id).await? {
-            self.forget(id, &token).await?;
-        }
-        if directory.made {
+        let claimed = self.claim(id, &record).await;
+        if claimed.is_err() && directory.made {
             self.shared.hosts.remove(&directory).await?;
         }
-        Err(exists(id))
+        claimed.map(drop)
     }
 
-    /// Finishes with a sandbox whose time is over, so that its id is free.
-    async fn clear_away(&self, id: &SandboxId) -> Result<()> {
-        match self.load(id).await? {
-            Some((record, _)) if record.is_over(now()) => self.finish(id).await,
-            Some(_) | None => Ok(()),
+    /// Takes an id, and remembers when it is free again.
+    async fn claim(&self, id: &SandboxId, record: &Record) -> Result<Token> {
+        let token = self.put(id, &Expected::Absent, record).await?.ok_or_else(|| exists(id))?;
+        if let Some(end) = record.expires {
+            self.note_end(id, end).await?;
         }
+        Ok(token)
+    }
+
+    /// Finishes with a sandbox whose time is over or that was never made, so that its id is free.
+    async fn clear_away(&self, id: &SandboxId) -> Result<()> {
+        let Some((record, token)) = self.load(id).await? else { return Ok(()) };
+        let moment = now();
+        if record.is_over(moment) {
+            return self.finish(id, Some((record, token))).await;
+        }
+        let is_old = record.created.seconds.saturating_add(MAKING) < moment.seconds;
+        if record.home == Home::Store && is_old && !self.shared.store.has(id).await? {
+            self.forget(id, &token).await?;
+        }
+        Ok(())
     }
 }
 
@@ -126,7 +134,7 @@ pub(super) fn after(moment: UnixTime, ttl: Duration) -> Result<UnixTime> {
         Some(UnixTime { seconds, nanoseconds })
     };
     match later() {
-        Some(end) if !ttl.is_zero() => Ok(end),
+        Some(end) if !ttl.is_zero() && end.seconds < BEYOND => Ok(end),
         Some(_) | None => {
             let message = "a sandbox lives for at least a second, and not beyond all time";
             Err(Error::new(ErrorKind::InvalidArgument, message))

@@ -49,7 +49,14 @@ impl Registry {
             for (key, stored) in &page {
                 match ended(key) {
                     Some((end, _)) if end > moment.seconds => return Ok(removed),
-                    Some((_, id)) => removed += self.end(&id, key, &stored.token, moment).await?,
+                    // One that cannot be ended keeps nobody else alive.
+                    Some((_, id)) => match self.end(&id, key, &stored.token, moment).await {
+                        Ok(ended) => removed += ended,
+                        Err(err) => {
+                            let error = &err as &dyn std::error::Error;
+                            tracing::warn!(error, %id, "a sandbox could not be removed");
+                        }
+                    },
                     None => {}
                 }
             }
@@ -65,10 +72,13 @@ impl Registry {
         moment: UnixTime,
     ) -> Result<u64> {
         let mut removed = 0;
-        if let Some((record, _)) = self.load(id).await?
+        if self.is_main(id) {
+            return Ok(0);
+        }
+        if let Some((record, token)) = self.load(id).await?
             && record.is_over(moment)
         {
-            match self.finish(id).await {
+            match self.finish(id, Some((record, token))).await {
                 // Its directory is on another machine, whose server will do it.
                 Err(err) if err.kind() == ErrorKind::Forbidden => return Ok(0),
                 outcome => outcome?,

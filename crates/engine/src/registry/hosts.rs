@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::record::Directory;
+use super::record::{Directory, Identity};
 use super::{NewSandbox, RegistryOptions};
 use crate::host_fs::unix_time;
 use crate::{
     Depth, DotDot, Durability, Error, ErrorKind, FileSystem as _, HostFs, HostOptions, If, Limits,
-    Mounts, Parents, Result, SandboxId, SandboxPath, UnixTime, blocking,
+    Mounts, Parents, Result, SandboxId, SandboxPath, blocking,
 };
 
 /// Where unfinished files of all sandboxes beneath a directory lie. No sandbox may lie there.
@@ -27,97 +27,145 @@ pub(super) struct HostRoots {
 struct HostRoot {
     path: PathBuf,
     files: HostFs,
-}
-
-/// A directory of a sandbox, open.
-#[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) files: HostFs,
-    pub(super) directory: Directory,
+    identity: Identity,
 }
 
 impl HostRoots {
     pub(super) fn open(options: &RegistryOptions) -> Result<Self> {
         let RegistryOptions { durability, mounts, .. } = *options;
         let open = |path: &PathBuf| {
-            let staging = Vec::new();
+            // What is removed lies there until it is gone, and a later start finds it.
+            let staging = vec![path.join(STAGING)];
             let limits = Limits::default();
             let files = HostFs::open(path, HostOptions { limits, durability, mounts, staging })?;
-            Ok(HostRoot { path: files.real_path().to_owned(), files })
+            let identity = identity(&files)?;
+            Ok(HostRoot { path: files.real_path().to_owned(), files, identity })
         };
         let roots = options.host_roots.iter().map(open).collect::<Result<_>>()?;
         Ok(Self { roots, durability, mounts })
     }
 
-    /// Opens the directory that a new sandbox wishes for, or makes one for it.
+    /// Finds the directory that a new sandbox wishes for, or makes one for it.
     pub(super) async fn provide(
         &self,
         id: &SandboxId,
         wished: Option<&str>,
         new: &NewSandbox,
-    ) -> Result<Opened> {
+    ) -> Result<Directory> {
         let (root, path) = self.place(id, wished)?;
         let limits = new.limits.unwrap_or_default();
-        let made = match root.files.stat(&path, crate::Links::Keep).await {
-            Err(err) if err.kind() == ErrorKind::NotFound => {
-                root.files.create_dir(&path, Parents::Create).await?;
-                true
-            }
-            Ok(_) if wished.is_none() => {
+        let parent = self.parent(root, &path, Parents::Create).await?;
+        let name = SandboxPath::root().join(path.name())?;
+        // Of all who try to make it, one does.
+        let made = match parent.create_dir(&name, Parents::Require).await {
+            Ok(_) => true,
+            Err(err) if err.kind() == ErrorKind::AlreadyExists && wished.is_some() => false,
+            Err(err) if err.kind() == ErrorKind::AlreadyExists => {
                 let message = "a directory of the sandbox's name is there already";
                 return Err(Error::new(ErrorKind::AlreadyExists, message));
             }
-            found => found.map(|_| false)?,
+            Err(err) => return Err(err),
         };
-        let (files, identity) = self.open_at(root, &path, limits).await?;
+        let opened = self.open_at(root, &parent, &name, limits).await;
+        if opened.is_err() && made {
+            parent.remove(&name, Depth::One, If::Always).await?;
+        }
+        let (_, identity) = opened?;
         let whole = root.path.join(path.as_str().trim_start_matches('/'));
         let path = whole.to_str().ok_or_else(unspeakable)?.to_owned();
-        let directory = Directory { path, identity, made, limits, removing: false };
-        Ok(Opened { files, directory })
+        Ok(Directory { path, root: root.identity, identity, made, limits })
     }
 
     /// Opens the directory of a sandbox, if it is still the one.
     pub(super) async fn find(&self, directory: &Directory) -> Result<HostFs> {
-        let (root, path) = self.locate(&directory.path)?;
-        let opened = self.open_at(root, &path, directory.limits).await;
-        let (files, identity) = opened.map_err(|err| away("its directory is away").because(err))?;
+        let (root, path) = self.own(directory)?;
+        let opened = async {
+            let parent = self.parent(root, &path, Parents::Require).await?;
+            let name = SandboxPath::root().join(path.name())?;
+            self.open_at(root, &parent, &name, directory.limits).await
+        };
+        let (files, identity) =
+            opened.await.map_err(|err| away("its directory is away").because(err))?;
         if identity != directory.identity {
-            return Err(away("its directory is another one now, or on another machine"));
+            return Err(away("its directory is another one now"));
         }
+        files.tend()?;
         Ok(files)
     }
 
-    /// Removes the directory of a sandbox with everything in it.
+    /// Removes the directory of a sandbox with everything in it. What took its place stays.
     pub(super) async fn remove(&self, directory: &Directory) -> Result<()> {
-        match self.find(directory).await {
-            // What took its place is not ours to remove.
-            Err(err) if err.kind() == ErrorKind::Unavailable => return Ok(()),
-            found => drop(found?),
-        }
-        let (root, path) = self.locate(&directory.path)?;
-        match root.files.remove(&path, Depth::All, If::Always).await {
+        let (root, path) = self.own(directory)?;
+        let removed = async {
+            let parent = self.parent(root, &path, Parents::Require).await?;
+            let name = SandboxPath::root().join(path.name())?;
+            let (files, identity) = self.open_at(root, &parent, &name, Limits::default()).await?;
+            drop(files);
+            if identity != directory.identity {
+                return Ok(());
+            }
+            parent.remove(&name, Depth::All, If::Always).await
+        };
+        match removed.await {
             Err(err) if err.kind() == ErrorKind::NotFound => Ok(()),
             outcome => outcome,
         }
     }
 
-    async fn open_at(
+    /// The directory above one, found from the allowed directory on without following any link.
+    async fn parent(
         &self,
         root: &HostRoot,
         path: &SandboxPath,
-        limits: Limits,
-    ) -> Result<(HostFs, (u64, Option<UnixTime>))> {
-        let staging = vec![root.path.join(STAGING)];
+        parents: Parents,
+    ) -> Result<HostFs> {
+        let mut at = root.files.clone();
+        let above: Vec<String> = path.segments().map(ToOwned::to_owned).collect();
+        for name in above.iter().take(above.len().saturating_sub(1)) {
+            let name = SandboxPath::root().join(name)?;
+            if parents == Parents::Create {
+                match at.create_dir(&name, Parents::Require).await {
+                    Err(err) if err.kind() != ErrorKind::AlreadyExists => return Err(err),
+                    Ok(_) | Err(_) => {}
+                }
+            }
+            let options = self.options(root, Limits::default());
+            at = blocking::run(move || at.open_beneath(&name, options)).await?;
+        }
+        Ok(at)
+    }
+
+    fn options(&self, root: &HostRoot, limits: Limits) -> HostOptions {
         let Self { durability, mounts, .. } = *self;
-        let options = HostOptions { limits, durability, mounts, staging };
-        let (parent, path) = (root.files.clone(), path.clone());
+        HostOptions { limits, durability, mounts, staging: vec![root.path.join(STAGING)] }
+    }
+
+    /// A directory of an open one, and what tells it from others.
+    async fn open_at(
+        &self,
+        root: &HostRoot,
+        parent: &HostFs,
+        name: &SandboxPath,
+        limits: Limits,
+    ) -> Result<(HostFs, Identity)> {
+        let options = self.options(root, limits);
+        let (parent, name) = (parent.clone(), name.clone());
         blocking::run(move || {
-            let files = parent.open_beneath(&path, options)?;
-            let (inode, made) = files.identity()?;
-            files.tend()?;
-            Ok((files, (inode, made.map(unix_time))))
+            let files = parent.open_beneath(&name, options)?;
+            let identity = identity(&files)?;
+            Ok((files, identity))
         })
         .await
+    }
+
+    /// Where the directory of a sandbox lies, if that is on this machine.
+    fn own(&self, directory: &Directory) -> Result<(&HostRoot, SandboxPath)> {
+        let (root, path) = self.locate(&directory.path)?;
+        if root.identity != directory.root {
+            let message = "the directory of the sandbox is on another machine";
+            return Err(Error::new(ErrorKind::Forbidden, message));
+        }
+        Ok((root, path))
     }
 
     /// Where a new sandbox is to lie.
@@ -151,6 +199,12 @@ impl HostRoots {
         })?;
         Ok((root, SandboxPath::parse(rest, DotDot::Refuse)?))
     }
+}
+
+/// The number of a directory, and when it was made. Blocks.
+fn identity(files: &HostFs) -> Result<Identity> {
+    let (inode, made) = files.identity()?;
+    Ok((inode, made.map(unix_time)))
 }
 
 fn away(message: &'static str) -> Error {

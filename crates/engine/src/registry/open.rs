@@ -2,24 +2,31 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::record::{Home, Record};
 use super::{Registered, Registry, RegistryOptions, SandboxKind, missing};
+use crate::garbage::drop_later;
 use crate::virtual_fs::now;
 use crate::{
-    ErrorKind, FileSystem, Limits, Result, Sandbox, SandboxId, SandboxPath, UnixTime, VirtualFs,
+    Error, ErrorKind, FileSystem, Limits, Result, Sandbox, SandboxId, SandboxPath, UnixTime,
+    VirtualFs,
 };
 
 /// For how long what was read of a sandbox is believed where other servers change it too.
 const BELIEVED: Duration = Duration::from_secs(2);
+/// How often a sandbox is opened anew while others are closed.
+const TRIES: usize = 64;
 
 /// The sandboxes that are open.
 #[derive(Debug)]
 pub(super) struct OpenSandboxes {
     open: Mutex<HashMap<SandboxId, OpenSandbox>>,
+    /// How often any was closed because it changed or ended.
+    closed: AtomicU64,
     most: usize,
     idle: Duration,
 }
@@ -36,7 +43,8 @@ struct OpenSandbox {
 
 impl OpenSandboxes {
     pub(super) fn new(options: &RegistryOptions) -> Self {
-        Self { open: Mutex::default(), most: options.most_open.max(1), idle: options.idle }
+        let (open, closed) = (Mutex::default(), AtomicU64::default());
+        Self { open, closed, most: options.most_open.max(1), idle: options.idle }
     }
 
     /// A sandbox that is open and whose time is not over, if what is known of it is young enough.
@@ -62,32 +70,33 @@ impl OpenSandboxes {
         Some(Arc::clone(&found.sandbox))
     }
 
-    /// Keeps a sandbox open. Whoever was first opened it.
-    fn keep(
-        &self,
-        sandbox: Sandbox,
-        record: Option<Record>,
-        tree: Option<VirtualFs>,
-    ) -> Arc<Sandbox> {
+    /// Keeps a sandbox open, if none was closed since what it was opened from was read. Whoever was
+    /// first opened it.
+    fn keep(&self, opened: OpenSandbox, since: u64) -> Option<Arc<Sandbox>> {
         let mut open = self.open.lock();
-        let id = sandbox.id.clone();
-        if let Some(found) = open.get(&id).filter(|found| found.is(record.as_ref())) {
-            return Arc::clone(&found.sandbox);
+        if self.closed.load(Ordering::SeqCst) != since {
+            return None;
         }
-        if open.len() >= self.most {
-            make_room(&mut open);
+        let id = opened.sandbox.id.clone();
+        if let Some(found) = open.get(&id).filter(|found| found.is(opened.record.as_ref())) {
+            return Some(Arc::clone(&found.sandbox));
         }
-        let sandbox = Arc::new(sandbox);
-        let (read, used) = (Instant::now(), Instant::now());
-        let kept = Arc::clone(&sandbox);
-        open.insert(id, OpenSandbox { sandbox: kept, record, tree, read, used });
-        sandbox
+        let idle = if open.len() >= self.most { make_room(&mut open) } else { Vec::new() };
+        let sandbox = Arc::clone(&opened.sandbox);
+        let before = open.insert(id, opened);
+        // Dropped without the lock: a tree may take a while.
+        drop(open);
+        drop_later((idle, before));
+        Some(sandbox)
     }
 
     pub(super) fn close(&self, id: &SandboxId) {
-        let closed = self.open.lock().remove(id);
-        // Dropped without the lock: a tree may take a while.
-        drop(closed);
+        let closed = {
+            let mut open = self.open.lock();
+            self.closed.fetch_add(1, Ordering::SeqCst);
+            open.remove(id)
+        };
+        drop_later(closed);
     }
 
     /// Closes those that nobody used for a while.
@@ -98,7 +107,7 @@ impl OpenSandboxes {
                 |found: &mut OpenSandbox| !found.is_used() && found.used.elapsed() > self.idle;
             open.extract_if(|_, found| idle(found)).collect()
         };
-        drop(closed);
+        drop_later(closed);
     }
 }
 
@@ -120,8 +129,8 @@ impl OpenSandbox {
     }
 }
 
-/// Closes an eighth of what nobody works in: those that were used longest ago.
-fn make_room(open: &mut HashMap<SandboxId, OpenSandbox>) {
+/// Takes out an eighth of what nobody works in: those that were used longest ago.
+fn make_room(open: &mut HashMap<SandboxId, OpenSandbox>) -> Vec<OpenSandbox> {
     let mut idle: Vec<_> = open
         .iter()
         .filter(|(_, found)| !found.is_used())
@@ -129,9 +138,7 @@ fn make_room(open: &mut HashMap<SandboxId, OpenSandbox>) {
         .collect();
     idle.sort_unstable_by_key(|(used, _)| *used);
     let most = (open.len() / 8).max(1);
-    for (_, id) in idle.into_iter().take(most) {
-        open.remove(&id);
-    }
+    idle.into_iter().take(most).filter_map(|(_, id)| open.remove(&id)).collect()
 }
 
 impl Registry {
@@ -144,9 +151,19 @@ impl Registry {
         if let Some(sandbox) = self.shared.open.find(id, believed) {
             return Ok(sandbox);
         }
+        for _ in 0..TRIES {
+            let since = self.shared.open.closed.load(Ordering::SeqCst);
+            if let Some(sandbox) = self.open_anew(id, since).await? {
+                return Ok(sandbox);
+            }
+        }
+        Err(Error::new(ErrorKind::Busy, "sandboxes are changed all the time"))
+    }
+
+    /// Opens a sandbox from what is written down now; none if any was closed meanwhile.
+    async fn open_anew(&self, id: &SandboxId, since: u64) -> Result<Option<Arc<Sandbox>>> {
         let record = self.load(id).await?.map(|(record, _)| record);
         if record.as_ref().is_some_and(|record| record.is_over(now())) {
-            self.shared.open.close(id);
             return Err(missing(id));
         }
         if record.as_ref().is_none_or(|record| record.home == Home::Store) {
@@ -154,12 +171,8 @@ impl Registry {
             self.virtual_tree(id).await?;
         }
         if let Some(sandbox) = self.shared.open.renew(id, record.as_ref()) {
-            return Ok(sandbox);
+            return Ok(Some(sandbox));
         }
-        self.open_anew(id, record).await
-    }
-
-    async fn open_anew(&self, id: &SandboxId, record: Option<Record>) -> Result<Arc<Sandbox>> {
         let (files, tree): (Arc<dyn FileSystem>, _) = match record.as_ref().map(|it| &it.home) {
             Some(Home::Directory(directory)) => {
                 let files = self.shared.hosts.find(directory).await?;
@@ -172,7 +185,8 @@ impl Registry {
         };
         let prefix = record.as_ref().map_or_else(SandboxPath::root, |found| found.prefix.clone());
         let sandbox = Sandbox { id: id.clone(), files, prefix, home: SandboxPath::root() };
-        Ok(self.shared.open.keep(sandbox, record, tree))
+        let (sandbox, read, used) = (Arc::new(sandbox), Instant::now(), Instant::now());
+        Ok(self.shared.open.keep(OpenSandbox { sandbox, record, tree, read, used }, since))
     }
 
     pub(super) async fn virtual_tree(&self, id: &SandboxId) -> Result<VirtualFs> {
@@ -185,10 +199,7 @@ impl Registry {
             found => found,
         };
         match found {
-            Err(err) if err.kind() == ErrorKind::NotFound => {
-                self.shared.open.close(id);
-                Err(missing(id))
-            }
+            Err(err) if err.kind() == ErrorKind::NotFound => Err(missing(id)),
             found => found,
         }
     }
@@ -214,6 +225,17 @@ impl Registry {
                 Ok(Registered { is_main: self.is_main(id), ..known })
             }
         }
+    }
+}
+
+/// What would be written down of a virtual sandbox that has no record.
+pub(super) fn registered_record(known: &Registered) -> Record {
+    Record {
+        home: Home::Store,
+        prefix: known.prefix.clone(),
+        labels: known.labels.clone(),
+        created: known.created,
+        expires: known.expires,
     }
 }
 

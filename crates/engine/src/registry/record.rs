@@ -35,20 +35,27 @@ pub(super) enum Home {
 pub(super) struct Directory {
     /// Its whole path on that machine.
     pub(super) path: String,
-    /// Its number there, and when it was made: another machine has another one at that path.
-    pub(super) identity: (u64, Option<UnixTime>),
+    /// What tells the allowed directory that it lies beneath from those of other machines.
+    pub(super) root: Identity,
+    /// What tells it from others that were or will be at that path.
+    pub(super) identity: Identity,
     /// Whether it was made for the sandbox, and goes with it.
     pub(super) made: bool,
     pub(super) limits: Limits,
-    /// Whether the sandbox is gone, and only its files are left to be removed.
-    pub(super) removing: bool,
 }
+
+/// The number of a directory, and when it was made.
+pub(super) type Identity = (u64, Option<UnixTime>);
 
 impl Record {
     /// Whether the time of the sandbox is over.
     pub(super) fn is_over(&self, now: UnixTime) -> bool {
-        let removing = matches!(&self.home, Home::Directory(Directory { removing: true, .. }));
-        removing || self.expires.is_some_and(|end| end <= now)
+        self.expires.is_some_and(|end| end <= now)
+    }
+
+    /// The same sandbox, whose time is over: only what it leaves is to be removed.
+    pub(super) fn doomed(self) -> Self {
+        Self { expires: Some(UnixTime::EPOCH), ..self }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -93,24 +100,25 @@ impl Record {
 impl Directory {
     fn encode(&self, out: &mut Vec<u8>) {
         put_text(out, &self.path);
-        let (inode, made) = self.identity;
-        out.put_u64_le(inode);
-        put_maybe_time(out, made);
+        for (inode, made) in [self.root, self.identity] {
+            out.put_u64_le(inode);
+            put_maybe_time(out, made);
+        }
         out.push(u8::from(self.made));
         for limit in [self.limits.file_size, self.limits.total_size, self.limits.nodes] {
             out.push(u8::from(limit.is_some()));
             out.put_u64_le(limit.unwrap_or_default());
         }
-        out.push(u8::from(self.removing));
     }
 
     fn decode(input: &mut Input) -> Result<Self, Damaged> {
         let path = input.text(MAX_PATH as u64)?.to_string();
+        let root = (input.fixed_u64()?, maybe_time(input)?);
         let identity = (input.fixed_u64()?, maybe_time(input)?);
         let made = flag(input)?;
         let limits =
             Limits { file_size: limit(input)?, total_size: limit(input)?, nodes: limit(input)? };
-        Ok(Self { path, identity, made, limits, removing: flag(input)? })
+        Ok(Self { path, root, identity, made, limits })
     }
 }
 
@@ -180,18 +188,18 @@ mod tests {
         let limits = Limits { file_size: None, total_size: Some(3), nodes: None };
         let home = Home::Directory(Directory {
             path: "/r/x".into(),
+            root: (7, None),
             identity: (9, Some(at(1, 2))),
             made: true,
             limits,
-            removing: false,
         });
         let prefix = SandboxPath::parse("/w", DotDot::Refuse).unwrap();
         Record { home, prefix, labels: labels.into(), created: at(3, 4), expires: Some(at(5, 6)) }
     }
 
     fn golden_bytes() -> Bytes {
-        let words = "01 01  04 2f 72 2f 78  09 00 00 00 00 00 00 00  01 02 02  01  \
-            00 00 00 00 00 00 00 00 00  01 03 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00 00  00  \
+        let words = "01 01  04 2f 72 2f 78  07 00 00 00 00 00 00 00  00  09 00 00 00 00 00 00 00  01 02 02  01  \
+            00 00 00 00 00 00 00 00 00  01 03 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00 00  \
             02 2f 77  02  01 61 01 31  01 62 02 c3 a9  06 04  01 0a 06";
         let mut all = bytes(words).to_vec();
         put_check(&mut all);

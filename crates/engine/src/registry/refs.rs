@@ -26,14 +26,19 @@ impl Registry {
         stored.map(|stored| read(&stored)).transpose()
     }
 
-    /// Writes a record down that is not there yet; says whether it could.
-    pub(super) async fn put_new(&self, id: &SandboxId, record: &Record) -> Result<bool> {
+    /// Writes a record down, if what is there is as expected; its token if that was so.
+    pub(super) async fn put(
+        &self,
+        id: &SandboxId,
+        expected: &Expected,
+        record: &Record,
+    ) -> Result<Option<Token>> {
         let value = Bytes::from(record.encode());
-        let swap = self.storage().swap(&record_key(id)?, &Expected::Absent, value.clone()).await;
+        let swap = self.storage().swap(&record_key(id)?, expected, value.clone()).await;
         match swap.map_err(doubtful)? {
-            Swap::Won(_) => Ok(true),
+            Swap::Won(token) => Ok(Some(token)),
             // The answer may have got lost.
-            Swap::Lost(there) => Ok(there.is_some_and(|there| there.value == value)),
+            Swap::Lost(there) => Ok(there.filter(|there| there.value == value).map(|it| it.token)),
         }
     }
 

@@ -48,6 +48,12 @@ impl Store {
     ///
     /// Whoever has it open is told that it is unavailable. What it held is collected later.
     pub async fn remove(&self, id: &SandboxId) -> Result<()> {
+        self.remove_sparing(id, "").await
+    }
+
+    /// The same, but for one ref of the sandbox, which somebody else takes away.
+    pub(crate) async fn remove_sparing(&self, id: &SandboxId, spared: &str) -> Result<()> {
+        let spared = format!("{SANDBOXES}{id}/{spared}");
         if self.shelf.is_resident() {
             let trunk = self.resident.lock().remove(id).ok_or_else(|| missing(id))?;
             trunk.remove();
@@ -59,7 +65,8 @@ impl Store {
         let mut stored = storage.load(&key).await.map_err(meaning)?;
         let identity = stored.as_ref().map(identity).ok_or_else(|| missing(id))?;
         // The root goes last: when this breaks off, the sandbox can still be removed.
-        self.shelf.remove_refs(id, |other, _| *other != key).await?;
+        let is_meant = |other: &RefKey| *other != key && other.as_str() != spared;
+        self.shelf.remove_refs(id, |other, _| is_meant(other)).await?;
         // Somebody may change the sandbox meanwhile, or remove it and make another of that id.
         while let Some(Ref { token, .. }) = stored.filter(|now| self::identity(now) == identity) {
             if storage.delete_ref(&key, &token).await.map_err(doubtful)? {
@@ -75,21 +82,7 @@ impl Store {
             Ok(Record { root, .. }) => Some(root.family.domain) == domain && root.created <= gone,
             Err(_) => false,
         };
-        self.shelf.remove_refs(id, |other, stored| *other != key && is_left(stored)).await
-    }
-
-    /// Takes away a sandbox that was just made and has nothing but its root.
-    pub(crate) async fn remove_root(&self, id: &SandboxId) -> Result<()> {
-        if self.shelf.is_resident() {
-            return self.remove(id).await;
-        }
-        let (key, storage) = (root_key(id)?, self.shelf.cache.storage());
-        if let Some(Ref { token, .. }) = storage.load(&key).await.map_err(meaning)? {
-            storage.delete_ref(&key, &token).await.map_err(doubtful)?;
-        }
-        let open = self.shelf.open.lock().remove(id);
-        open.and_then(|open| open_trunk(&open)).iter().for_each(|trunk| trunk.remove());
-        Ok(())
+        self.shelf.remove_refs(id, |other, stored| is_meant(other) && is_left(stored)).await
     }
 
     /// Whether there is a sandbox of that id.
@@ -99,12 +92,6 @@ impl Store {
             Err(err) if err.kind() == ErrorKind::NotFound => Ok(false),
             Err(err) => Err(err),
         }
-    }
-
-    /// Forgets the snapshots of a sandbox whose tree is not kept here.
-    pub(crate) async fn remove_snapshots(&self, id: &SandboxId) -> Result<()> {
-        let record = format!("{SANDBOXES}{id}/record");
-        self.shelf.remove_refs(id, |key, _| key.as_str() != record).await
     }
 
     fn resident_ids(&self, after: Option<&SandboxId>, limit: usize) -> Vec<SandboxId> {

@@ -403,3 +403,51 @@ async fn of_many_who_make_one_id_exactly_one_does() {
         }
     }
 }
+
+#[tokio::test]
+async fn whoever_comes_too_late_takes_no_directory_away() {
+    let hosts = tempfile::tempdir().unwrap();
+    let registry = registry(Store::in_memory(), &[hosts.path()]).await;
+    for n in 0..8 {
+        let name = format!("h{n}");
+        let wishes = (0..8).map(|_| registry.create(on_host(&name, None)));
+        let outcomes = futures::future::join_all(wishes).await;
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+        let files = &registry.open(&id(&name)).await.unwrap().files;
+        write(&**files, "/f", "1").await;
+        assert!(hosts.path().join(&name).join("f").exists());
+    }
+    // Of two sandboxes in one directory, at most one takes it with it.
+    let wishes = ["one", "two"].map(|name| registry.create(on_host(name, Some("shared"))));
+    let made: Vec<_> = futures::future::join_all(wishes).await.into_iter().flatten().collect();
+    let takers =
+        made.iter().filter(|made| matches!(made.kind, SandboxKind::Host { made: true, .. }));
+    assert_eq!(takers.count(), 1);
+}
+
+#[tokio::test]
+async fn of_many_who_take_an_id_that_is_over_one_has_it() {
+    for (store, _dir) in stores().await {
+        let registry = registry(store, &[]).await;
+        let ttl = Some(Duration::from_secs(1));
+        registry.create(NewSandbox { ttl, ..new("x") }).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(2100)).await;
+        let wishes = (0..16).map(|_| registry.create(new("x")));
+        let outcomes = futures::future::join_all(wishes).await;
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{outcomes:?}");
+        registry.sweep().await.unwrap();
+        write(&*registry.open(&id("x")).await.unwrap().files, "/f", "1").await;
+        assert_eq!(registry.stat(&id("x")).await.unwrap().expires, None);
+    }
+}
+
+#[tokio::test]
+async fn a_link_on_the_way_leads_no_new_sandbox_elsewhere() {
+    let hosts = tempfile::tempdir().unwrap();
+    let registry = registry(Store::in_memory(), &[hosts.path()]).await;
+    registry.create(on_host("victim", None)).await.unwrap();
+    std::fs::create_dir(hosts.path().join("a")).unwrap();
+    std::os::unix::fs::symlink("../victim", hosts.path().join("a/x")).unwrap();
+    assert!(registry.create(on_host("inner", Some("a/x/b"))).await.is_err());
+    assert!(!hosts.path().join("victim/b").exists());
+}

@@ -70,7 +70,7 @@ fn of_one_sandbox() -> Vec<Case> {
         case("openapi", Nothing, "", None),
         case("docs", Nothing, "", None),
         case("health", Key, "", None),
-        case("metrics", Key, "", None),
+        case("metrics", Everywhere(Viewer), "", None),
         case("createSession", Key, "", None),
         case("listEntries", Own(Viewer), "", None),
         case("readFile", Own(Viewer), "?path=f.txt", None),

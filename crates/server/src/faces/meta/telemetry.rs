@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::metrics::MEDIA_TYPE;
 use crate::problem::{Class, Problem, ProblemDetails};
 
@@ -29,7 +31,17 @@ use crate::problem::{Class, Problem, ProblemDetails};
     ),
     security(("bearer" = []))
 )]
-pub(super) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+pub(super) async fn metrics(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Problem> {
+    if !caller.sees_all() {
+        let message = "a key for some sandboxes may not see figures of all";
+        return Err(Problem::new(StatusCode::FORBIDDEN, Class::PERMISSION_DENIED, message)
+            .message(message)
+            .kind("forbidden")
+            .hint("ask with a key for all sandboxes"));
+    }
     let text = app.metrics.render().map_err(|_| {
         let message = "the metrics could not be written";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Class::STREAM_ERROR, message)

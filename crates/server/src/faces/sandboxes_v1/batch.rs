@@ -16,7 +16,7 @@ use super::relocate::WireTarget;
 use super::wire::Stat;
 use crate::json_body;
 use crate::problem::Problem;
-use crate::visit::Visit;
+use crate::visit::{MayChange, Visit};
 
 /// The longest batch, in bytes of JSON. It is held whole while it happens.
 const MOST_BYTES: usize = 16 << 20;
@@ -147,6 +147,7 @@ impl Versions {
 )]
 pub(super) async fn batch(
     visit: Visit,
+    _: MayChange,
     json_body::Json(steps): json_body::Json<Vec<WireStep>, MOST_BYTES>,
 ) -> Result<Json<Vec<Option<Stat>>>, Problem> {
     let taken = async {

@@ -60,6 +60,7 @@ pub(super) async fn create(
             let message = "a key for some sandboxes may not make others";
             return Err(Error::new(ErrorKind::Forbidden, message));
         }
+        refuse_part(caller)?;
         app.registry.create(new_sandbox(request)?).await
     };
     let made = doer.does("create_sandbox", None, work, |made| Some(made.id.clone())).await;

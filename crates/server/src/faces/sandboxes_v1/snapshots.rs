@@ -54,6 +54,10 @@ impl AsOf {
     /// The caller's hold on that state.
     pub(super) async fn workspace(&self, visit: &Visit) -> Result<Workspace, Problem> {
         let Some(id) = &self.snapshot else { return Ok(visit.workspace.clone()) };
+        if visit.caller.claim.is_some() || visit.caller.prefix().is_some() {
+            let message = "whoever sees a part of a sandbox sees it as it is now";
+            return Err(explain(&Error::new(ErrorKind::Forbidden, message)));
+        }
         let held = async { visit.workspace.at_snapshot(&SnapshotId::parse(id)?).await };
         held.await.map_err(|err| explain(&err))
     }

@@ -156,7 +156,7 @@ pub(super) async fn watch(
     Ok(Sse::new(events).keep_alive(kept).into_response())
 }
 
-/// Ends when whoever watches may not any more.
+/// Ends when whoever watches may not any more, or the sandbox is gone.
 async fn revoked(visit: Visit) {
     loop {
         tokio::time::sleep(RECHECK).await;
@@ -164,7 +164,9 @@ async fn revoked(visit: Visit) {
             Some(Actor::Key(id)) => matches!(visit.keys.find(&id).await, Ok(Some(_))),
             Some(Actor::Token) | None => true,
         };
-        if !is_good || visit.caller.grant.is_expired() {
+        // The sandbox may be gone, and its directory still there.
+        let is_there = visit.registry.open(&visit.workspace.sandbox().id).await.is_ok();
+        if !is_good || !is_there || visit.caller.grant.is_expired() {
             return;
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{KINDS, VIRTUAL, fields, names, put, serving};
-use crate::http::{Server, encoded};
+use crate::http::{Server, ask, encoded};
 
 /// A server whose trees hold `a/x`, `a/y`, `a/z.rs`, `b.rs`, `c`.
 async fn filled() -> Server {
@@ -229,5 +229,29 @@ async fn options_that_contradict_each_other_are_400() {
         assert_eq!(answer.status, 400, "{query}: {}", answer.text());
         let problem: Value = answer.json();
         assert!(problem["error"].is_string() && problem["hint"].is_string(), "{problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_tree_goes_on_behind_a_link_without_going_into_it() {
+    let server = serving().await;
+    for at in KINDS {
+        for path in ["d/inside.txt", "z.txt"] {
+            put(&server, at, path, "x").await;
+        }
+        let link =
+            ask("PUT", &format!("{at}/fs-link/e")).header("content-type", "application/json");
+        server.send(link.body(r#"{"target": "d"}"#)).await;
+        let (mut cursor, mut paths) = (String::new(), Vec::new());
+        loop {
+            let page = server.get(&format!("{at}/fs-list?recursive=true&limit=1{cursor}")).await;
+            let page = page.json();
+            paths.extend(page["entries"].as_array().unwrap().iter().map(|one| one["path"].clone()));
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={}", encoded(next)),
+                None => break,
+            }
+        }
+        assert_eq!(paths, ["d", "d/inside.txt", "e", "z.txt"], "{at}");
     }
 }
