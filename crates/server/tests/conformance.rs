@@ -45,7 +45,9 @@ fn main() {
     let of_a_store = all_but(&[OF_A_PROCESS, &[Ability::Fifos]].concat());
     all.extend(trials("sandboxes-memory", &of_a_store, |limits| memory(limits, Face::Sandboxes)));
     // What a store on disk adds is promised without a server between, too.
-    if std::env::var_os("SANDKEEP_LONG").is_some() {
+    #[expect(clippy::disallowed_methods, reason = "the long form of the tests is asked for so")]
+    let is_long = std::env::var_os("SANDKEEP_LONG").is_some();
+    if is_long {
         all.extend(trials("sandboxes-file", &of_a_store, |limits| file(limits, Face::Sandboxes)));
     }
     libtest_mimic::run(&arguments, all).exit();
