@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::as_of::AsOf;
 use super::errors::{Refusals, explain, explain_look, shown};
 use super::paths::Place;
-use super::snapshots::AsOf;
 use super::wire::RawBytes;
 use crate::browsers::{ASK_AGAIN, INERT};
 use crate::problem::Problem;

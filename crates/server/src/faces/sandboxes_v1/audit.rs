@@ -10,39 +10,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::errors::{Refusals, explain, shown};
+use super::pages::PageQuery;
 use super::sandboxes::Seen;
 use super::wire::time;
 use crate::app::App;
 use crate::deeds::Doer;
 use crate::problem::Problem;
-use crate::query::{FromParams, Params, Query};
+use crate::query::Query;
 use crate::visit::demand;
-
-/// How many events a page has when nobody says, and at most.
-const MOST: u64 = 1000;
-
-/// Which events are listed.
-#[derive(Clone, Debug, Default, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct AuditQuery {
-    /// At most so many, and never more than 1000.
-    #[param(value_type = u128, minimum = 1, maximum = 1000)]
-    limit: Option<u64>,
-    /// The `cursor` of the page before; from the beginning without it.
-    #[param(nullable = false)]
-    cursor: Option<String>,
-}
-
-impl FromParams for AuditQuery {
-    fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
-        let limit = params.number("limit")?;
-        if limit.is_some_and(|limit| !(1..=MOST).contains(&limit)) {
-            return Err(Problem::invalid_request("`limit` is a number from 1 to 1000")
-                .hint("ask for fewer, and go on with `cursor`"));
-        }
-        Ok(Self { limit, cursor: params.optional("cursor")? })
-    }
-}
 
 /// Something that somebody did, or was not let do.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
@@ -147,7 +122,7 @@ impl From<AuditPage> for EventList {
     path = "/v1/sandboxes/{id}/audit",
     operation_id = "sandboxAudit",
     tag = "audit",
-    params(("id" = String, Path, description = "The sandbox"), AuditQuery),
+    params(("id" = String, Path, description = "The sandbox"), PageQuery),
     responses((status = 200, description = "Some of the events", body = EventList), Refusals),
     security(("bearer" = []))
 )]
@@ -155,7 +130,7 @@ pub(super) async fn of_sandbox(
     State(app): State<Arc<App>>,
     doer: Doer,
     Seen(id): Seen,
-    Query(query): Query<AuditQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<Json<EventList>, Problem> {
     let page = async {
         demand(&doer.caller, Role::Owner, "read the audit")?;
@@ -174,14 +149,14 @@ pub(super) async fn of_sandbox(
     path = "/v1/audit",
     operation_id = "serverAudit",
     tag = "audit",
-    params(AuditQuery),
+    params(PageQuery),
     responses((status = 200, description = "Some of the events", body = EventList), Refusals),
     security(("bearer" = []))
 )]
 pub(super) async fn of_server(
     State(app): State<Arc<App>>,
     doer: Doer,
-    Query(query): Query<AuditQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<Json<EventList>, Problem> {
     whole(&app, &doer, &AuditLog::Server, &query).await
 }
@@ -192,14 +167,14 @@ pub(super) async fn of_server(
     path = "/v1/audit/gate",
     operation_id = "gateAudit",
     tag = "audit",
-    params(AuditQuery),
+    params(PageQuery),
     responses((status = 200, description = "Some of the events", body = EventList), Refusals),
     security(("bearer" = []))
 )]
 pub(super) async fn of_gate(
     State(app): State<Arc<App>>,
     doer: Doer,
-    Query(query): Query<AuditQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<Json<EventList>, Problem> {
     whole(&app, &doer, &AuditLog::Gate, &query).await
 }
@@ -208,7 +183,7 @@ async fn whole(
     app: &App,
     doer: &Doer,
     log: &AuditLog,
-    query: &AuditQuery,
+    query: &PageQuery,
 ) -> Result<Json<EventList>, Problem> {
     let page = async {
         demand(&doer.caller, Role::Owner, "read the audit")?;
@@ -221,8 +196,7 @@ async fn whole(
     page.await.map(|page| Json(page.into())).map_err(|err| explain(&err))
 }
 
-async fn events(app: &App, log: &AuditLog, query: &AuditQuery) -> engine::Result<AuditPage> {
+async fn events(app: &App, log: &AuditLog, query: &PageQuery) -> engine::Result<AuditPage> {
     let after = query.cursor.as_deref().map(AuditCursor::parse).transpose()?;
-    let limit = usize::try_from(query.limit.unwrap_or(MOST)).unwrap_or(usize::MAX);
-    app.audit.events(log, after, limit).await
+    app.audit.events(log, after, query.limit()).await
 }

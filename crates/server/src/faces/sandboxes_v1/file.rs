@@ -7,10 +7,10 @@ use http::header::CONTENT_RANGE;
 use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 
+use super::as_of::AsOf;
 use super::errors::{Refusals, explain, explain_look};
 use super::paths::Place;
 use super::showing::Showing;
-use super::snapshots::AsOf;
 use super::wire::{RawBytes, Stat};
 use super::writing::{Fresh, Writing, answered};
 use crate::patching::Patch;

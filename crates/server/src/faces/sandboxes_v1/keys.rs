@@ -16,16 +16,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::errors::{Refusals, explain, shown};
+use super::pages::PageQuery;
 use super::wire::time;
 use crate::app::App;
 use crate::dates;
 use crate::deeds::Doer;
 use crate::json_body;
 use crate::problem::Problem;
-use crate::query::{FromParams, Params, Query};
-
-/// How many keys a page has when nobody says, and at most.
-const MOST: u64 = 1000;
+use crate::query::Query;
 
 /// What the holder of a key may do. Each may do what the ones before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
@@ -200,45 +198,22 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(made)))
 }
 
-/// Which keys are listed.
-#[derive(Clone, Debug, Default, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct KeysQuery {
-    /// At most so many are looked at, and never more than 1000.
-    #[param(value_type = u128, minimum = 1, maximum = 1000)]
-    limit: Option<u64>,
-    /// The `next_cursor` of the page before.
-    #[param(nullable = false)]
-    cursor: Option<String>,
-}
-
-impl FromParams for KeysQuery {
-    fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
-        let limit = params.number("limit")?;
-        if limit.is_some_and(|limit| !(1..=MOST).contains(&limit)) {
-            return Err(Problem::invalid_request("`limit` is a number from 1 to 1000")
-                .hint("ask for fewer, and go on with `next_cursor`"));
-        }
-        Ok(Self { limit, cursor: params.optional("cursor")? })
-    }
-}
-
 /// List the keys that the caller could have made.
 #[utoipa::path(
     get,
     path = "/v1/keys",
     operation_id = "listKeys",
     tag = "keys",
-    params(KeysQuery),
+    params(PageQuery),
     responses((status = 200, description = "Some of them", body = KeyList), Refusals),
     security(("bearer" = []))
 )]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     doer: Doer,
-    Query(query): Query<KeysQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<Json<KeyList>, Problem> {
-    let limit = usize::try_from(query.limit.unwrap_or(MOST)).unwrap_or(usize::MAX);
+    let limit = query.limit();
     let found = async {
         crate::visit::demand(&doer.caller, Role::Owner, "see keys")?;
         let after = query.cursor.as_deref().map(KeyId::parse).transpose()?;

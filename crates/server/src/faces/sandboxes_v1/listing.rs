@@ -12,9 +12,9 @@ use engine::{
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use http::header::CONTENT_TYPE;
 
+use super::as_of::AsOf;
 use super::errors::{Refusals, explain_look, shown};
 use super::paths::{self, Place};
-use super::snapshots::AsOf;
 use super::wire::{ListedEntry, Listing, ListingQuery, Order, SortBy, Stat};
 use crate::browsers::ASK_AGAIN;
 use crate::problem::{Problem, logged, render};

@@ -1,14 +1,19 @@
 //! `/v1/sandboxes`: many sandboxes, and everything that can be done in each of them.
 
 mod archive;
+mod as_of;
 mod audit;
 mod batch;
+mod carrying;
+mod diff;
 mod edit;
 mod entry;
 mod errors;
 mod file;
+mod fork;
 mod keys;
 mod listing;
+mod pages;
 mod paths;
 mod relocate;
 mod sandboxes;
@@ -88,11 +93,11 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(snapshots::list, snapshots::create))
         .routes(routes!(snapshots::show, snapshots::delete))
         .routes(routes!(snapshots::restore))
-        .routes(routes!(snapshots::export))
-        .routes(routes!(snapshots::export_live))
-        .routes(routes!(snapshots::import))
-        .routes(routes!(snapshots::fork))
-        .routes(routes!(snapshots::diff))
+        .routes(routes!(carrying::export))
+        .routes(routes!(carrying::export_live))
+        .routes(routes!(carrying::import))
+        .routes(routes!(fork::fork))
+        .routes(routes!(diff::diff))
         .merge(files())
 }
 

@@ -8,15 +8,17 @@ use axum::extract::{FromRequestParts, State};
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use axum::{Extension, Json};
 use engine::{
-    DotDot, Error, ErrorKind, NewKind, NewSandbox, Point, RegisteredChange, Role, SandboxId,
-    SandboxPath, Scope, SnapshotId,
+    DotDot, Error, ErrorKind, NewKind, NewSandbox, RegisteredChange, Role, SandboxId, SandboxPath,
+    Scope,
 };
 use http::header::LOCATION;
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
+use super::as_of::point;
 use super::errors::{Refusals, explain};
+use super::pages;
 use super::wire::{NewSandboxRequest, Origin, SandboxBody, SandboxChange, SandboxList, TreeKind};
 use crate::app::App;
 use crate::caller::Caller;
@@ -28,8 +30,6 @@ use crate::visit::{demand, id_of, unknown};
 
 /// How many sandboxes a page has when nobody says.
 const USUAL: u64 = 100;
-/// How many it has at most.
-const MOST: u64 = 1000;
 
 /// Make a sandbox.
 ///
@@ -75,13 +75,9 @@ fn new_sandbox(request: NewSandboxRequest) -> engine::Result<NewSandbox> {
     let refuse = |message| Err(Error::new(ErrorKind::InvalidArgument, message));
     let kind = match (kind, root, from) {
         (TreeKind::Virtual, None, None) => NewKind::Virtual,
-        (TreeKind::Virtual, None, Some(Origin { sandbox, snapshot })) => NewKind::Fork {
-            of: SandboxId::parse(&sandbox)?,
-            from: match snapshot {
-                Some(id) => Point::Snapshot(SnapshotId::parse(&id)?),
-                None => Point::Live,
-            },
-        },
+        (TreeKind::Virtual, None, Some(Origin { sandbox, snapshot })) => {
+            NewKind::Fork { of: SandboxId::parse(&sandbox)?, from: point(snapshot.as_deref())? }
+        }
         (TreeKind::Host, root, None) => NewKind::Host { root },
         (TreeKind::Virtual, Some(_), _) => return refuse("`root` is about a `host` sandbox"),
         (TreeKind::Host, _, Some(_)) => return refuse("`from` is about a `virtual` sandbox"),
@@ -119,11 +115,7 @@ pub(super) struct SandboxesQuery {
 
 impl FromParams for SandboxesQuery {
     fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
-        let limit = params.number("limit")?;
-        if limit.is_some_and(|limit| !(1..=MOST).contains(&limit)) {
-            return Err(Problem::invalid_request("`limit` is a number from 1 to 1000")
-                .hint("ask for fewer, and go on with `next_cursor`"));
-        }
+        let limit = pages::limit(params)?;
         let label = params.all("label")?.into_iter().map(|text| match text.split_once('=') {
             Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
             None => (text, None),

@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::as_of::AsOf;
 use super::errors::{Refusals, explain_look, shown};
 use super::paths::Place;
-use super::snapshots::{AsOf, line};
-use super::wire::Stat;
+use super::wire::{Stat, line};
 use crate::browsers::ASK_AGAIN;
 use crate::json_body;
 use crate::problem::{Problem, logged};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use engine::{Entry, EntryKind, Limits, Registered, SandboxKind, UnixTime, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -440,4 +441,11 @@ impl Stats {
 
 pub(super) fn time(time: UnixTime) -> String {
     dates::rfc3339(time).unwrap_or_default()
+}
+
+/// One line of JSON.
+pub(super) fn line<T: Serialize>(value: &T) -> Bytes {
+    let mut line = render(value);
+    line.push(b'\n');
+    line.into()
 }
