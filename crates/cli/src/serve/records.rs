@@ -1,10 +1,12 @@
 //! Where a server keeps its sandboxes, and the directories of this machine that may hold some.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use engine::{
-    Durability, HostFs, MainKind, Mounts, Registry, RegistryOptions, Sandbox, SandboxId, Store,
+    Durability, ErrorKind, HostFs, MainKind, Mounts, Registry, RegistryOptions, Sandbox, SandboxId,
+    Store, StoreOptions,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -14,6 +16,10 @@ use crate::failure::OrHint as _;
 use crate::{local, stores};
 
 use super::COLLECTING;
+
+/// How long a server waits for the one before it to leave their store.
+const HANDOVER: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The store beside a served directory: its snapshots, and all other sandboxes.
 pub(super) struct Records {
@@ -43,15 +49,22 @@ impl Records {
     fn usual(root: &Path, name: SandboxId) -> Self {
         let settled = usual_place(root).and_then(|dir| {
             let url = StoreUrl::Directory(dir);
-            stores::refuse_overlap(&url, root).and_then(|()| stores::settle(&url)).ok()
+            stores::refuse_overlap(&url, root).and_then(|()| stores::settle(&url))
         });
-        let (store, reach) = settled.unwrap_or((StoreUrl::Memory, Reach::default()));
+        let (store, reach) = settled.unwrap_or_else(|err| {
+            let why = &*err.root_cause().to_string();
+            tracing::warn!(
+                why,
+                "other sandboxes, keys and snapshots end with this server; --snapshots URL keeps them"
+            );
+            (StoreUrl::Memory, Reach::default())
+        });
         Self { store, reach, name, words: None }
     }
 
     /// Opens the store, and has it keep the snapshots of the directory.
     pub(super) async fn open(self, files: HostFs) -> Result<(HostFs, Store)> {
-        let Some(words) = self.words else { return Ok(self.open_usual(files).await) };
+        let Some(words) = self.words else { return self.open_usual(files).await };
         let store = stores::open_or_make(&self.store).await?;
         store.tend(COLLECTING);
         let files = files.with_snapshots(store.clone(), self.name);
@@ -59,44 +72,60 @@ impl Records {
         Ok((files, store))
     }
 
-    /// What nobody asked for by name is done without when it cannot be had.
-    async fn open_usual(self, files: HostFs) -> (HostFs, Store) {
-        let store = match stores::open_or_make(&self.store).await {
-            Ok(store) => store,
-            Err(err) => {
-                let error = &*err.root_cause().to_string();
-                tracing::warn!(
-                    error,
-                    "other sandboxes, keys and snapshots end with this server: their store cannot be opened"
-                );
-                return (files, Store::in_memory());
-            }
-        };
+    /// Without a place for a store, the server does without. A store that is there holds what other
+    /// runs of the server promised to keep, so none of them goes on without it.
+    async fn open_usual(self, files: HostFs) -> Result<(HostFs, Store)> {
+        let store = open_when_free(&self.store).await?;
         if self.store.is_in_memory() {
-            tracing::info!(
-                "other sandboxes and keys end with this server; --snapshots URL keeps them"
-            );
-            return (files, store);
+            return Ok((files, store));
         }
         store.tend(COLLECTING);
         let kept = files.clone().with_snapshots(store.clone(), self.name);
         match kept.check_snapshots().await {
-            Ok(()) => (kept, store),
+            Ok(()) => Ok((kept, store)),
             Err(err) => {
                 tracing::warn!(error = err.message(), "snapshots of the directory are off");
-                (files, store)
+                Ok((files, store))
             }
         }
     }
 }
 
+/// Opens a store that a server before this one may be about to leave.
+async fn open_when_free(url: &StoreUrl) -> Result<Store> {
+    let until = Instant::now() + HANDOVER;
+    loop {
+        let opened = Store::open_with(&url.absolute()?, StoreOptions::default()).await;
+        let is_held = opened.as_ref().is_err_and(|err| err.kind() == ErrorKind::Locked);
+        if !is_held || Instant::now() >= until {
+            return opened.with_context(|| format!("the store {url} cannot be opened")).or_hint(
+                || {
+                    let of_its_own = "give this one a store of its own: --snapshots URL, or \
+                                      --snapshots memory: to keep nothing";
+                    if is_held {
+                        format!(
+                            "stop the server that serves the directory already, or {of_its_own}"
+                        )
+                    } else {
+                        format!(
+                            "it holds the sandboxes and keys of this directory. Or {of_its_own}"
+                        )
+                    }
+                },
+            );
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
 /// Where the store of a directory lies when nobody says: one for each directory, because a store
 /// has one user at a time.
-fn usual_place(root: &Path) -> Option<PathBuf> {
+fn usual_place(root: &Path) -> Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt as _;
     let hash = Sha256::digest(root.as_os_str().as_bytes());
     let digits: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    Some(surroundings::state_dir()?.join("data").join(digits))
+    let state = surroundings::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
+    Ok(state.join("data").join(digits))
 }
 
 /// The directories that may hold sandboxes. They are made, because behind the wall they cannot be.

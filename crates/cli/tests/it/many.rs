@@ -1,5 +1,7 @@
 //! `sandkeep sandbox` and `sandkeep fs --sandbox` on a server.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::desk::Desk;
@@ -206,4 +208,61 @@ fn a_server_searches_its_sandbox_itself() {
     let (code, said) = desk.fails(&["search", "(", "--sandbox", "main"]);
     assert_eq!(code, 2);
     assert!(said.contains("the pattern cannot be used"), "{said}");
+}
+
+/// What a server of the site's directory says that does not start.
+fn refused(site: &Site, flags: &[&str]) -> String {
+    let mut command = site.sandkeep();
+    command.arg("serve").arg(site.path("sandbox"));
+    command.args(["--port", "0", "--token", TOKEN]).args(flags);
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_directory_is_served_twice_only_with_two_stores() {
+    let site = Site::new();
+    let first = site.serve(&[]);
+    let said = refused(&site, &[]);
+    assert!(said.contains("cannot be opened"), "{said}");
+    assert!(said.contains("hint: stop the server that serves the directory already"), "{said}");
+    site.serve(&["--snapshots", "memory:"]);
+    drop(first);
+}
+
+#[test]
+fn a_server_waits_for_the_one_before_it_to_leave_their_store() {
+    let site = Site::new();
+    let first = site.serve(&[]);
+    let leaving = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        drop(first);
+    });
+    site.serve(&[]);
+    leaving.join().unwrap();
+}
+
+/// Writes something else over every file beneath a directory.
+fn spoil(dir: &Path) {
+    for found in std::fs::read_dir(dir).unwrap() {
+        let path = found.unwrap().path();
+        if path.is_dir() {
+            spoil(&path);
+        } else {
+            std::fs::write(path, "spoiled").unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_server_does_not_begin_without_the_sandboxes_that_it_kept() {
+    let site = Site::new();
+    drop(site.serve(&[]));
+    let data = site.path("home/.local/state/sandkeep/data");
+    let store = std::fs::read_dir(data).unwrap().next().unwrap().unwrap().path();
+    spoil(&store);
+    let said = refused(&site, &[]);
+    assert!(said.contains("cannot be opened"), "{said}");
+    assert!(said.contains("it holds the sandboxes and keys of this directory"), "{said}");
 }

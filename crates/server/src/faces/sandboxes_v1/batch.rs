@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::batch_fields::Steps;
 use super::entry::ModeBody;
 use super::errors::{Refusals, explain};
 use super::paths;
@@ -22,7 +23,7 @@ use crate::visit::{MayChange, Visit};
 const MOST_BYTES: usize = 16 << 20;
 
 /// One change of a batch. Paths begin at the root of the sandbox.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema, JsonSchema)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum WireStep {
     /// Puts a file in place, appends to one, or writes a part of it.
@@ -107,12 +108,12 @@ pub(super) enum WireMode {
 }
 
 /// Versions of a file: one, several, or `*` for any.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Versions {
     /// One, or `*`.
     One(String),
-    /// Any of these.
+    /// Any of these, 64 at most.
     Many(Vec<String>),
 }
 
@@ -130,7 +131,7 @@ impl Versions {
 
 /// Take many steps, all of them or none.
 ///
-/// Nobody sees a state between. Answers what is at the path of each step afterwards, or `null`. A
+/// Nobody sees a state between. There are at most 10,000 steps. Answers what is at the path of each step afterwards, or `null`. A
 /// sandbox of kind `host` cannot do that.
 #[utoipa::path(
     post,
@@ -148,7 +149,7 @@ impl Versions {
 pub(super) async fn batch(
     visit: Visit,
     _: MayChange,
-    json_body::Json(steps): json_body::Json<Vec<WireStep>, MOST_BYTES>,
+    json_body::Json(Steps(steps)): json_body::Json<Steps, MOST_BYTES>,
 ) -> Result<Json<Vec<Option<Stat>>>, Problem> {
     let taken = async {
         let strip = visit.strip_workspace_prefix;

@@ -4,6 +4,7 @@ mod archive;
 mod as_of;
 mod audit;
 mod batch;
+mod batch_fields;
 mod carrying;
 mod diff;
 mod edit;

@@ -12,6 +12,8 @@ use http::header::HeaderName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 
 use super::errors::{Refusals, explain_look, shown};
 use super::paths::Place;
@@ -42,6 +44,34 @@ pub(super) struct WatchQuery {
 impl FromParams for WatchQuery {
     fn from_params(params: &Params<'_>) -> Result<Self, Problem> {
         Ok(Self { recursive: params.flag("recursive")?, cursor: params.optional("cursor")? })
+    }
+}
+
+/// One event of the stream, as whoever describes such streams sees it.
+struct WatchEvent;
+
+impl utoipa::PartialSchema for WatchEvent {
+    fn schema() -> RefOr<Schema> {
+        let text = |description| {
+            ObjectBuilder::new().schema_type(Type::String).description(Some(description))
+        };
+        let cursor = "The cursor: whoever comes back with it is told what came behind this event.";
+        let event = ObjectBuilder::new()
+            .description(Some("One event of the stream."))
+            .property("id", text(cursor))
+            .property("event", text("What happened: the `change` of the notice."))
+            .property("data", text("A `NoticeBody`.").content_media_type("application/json"));
+        ["id", "event", "data"].into_iter().fold(event, ObjectBuilder::required).into()
+    }
+}
+
+impl ToSchema for WatchEvent {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((
+            NoticeBody::name().into_owned(),
+            <NoticeBody as utoipa::PartialSchema>::schema(),
+        ));
+        NoticeBody::schemas(schemas);
     }
 }
 
@@ -123,7 +153,7 @@ impl NoticeBody {
     ),
     responses(
         (status = 200, description = "The events", content_type = "text/event-stream",
-            body = NoticeBody),
+            body = WatchEvent),
         Refusals
     ),
     security(("bearer" = []))

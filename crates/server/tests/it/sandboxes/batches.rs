@@ -82,6 +82,12 @@ async fn steps_that_cannot_be_meant_are_refused() {
         (json!({"op": "chmod", "path": "f", "mode": "9"}), 400),
         (json!({"op": "dance", "path": "f"}), 422),
         (json!({"op": "mkdir", "path": "f", "colour": "red"}), 422),
+        (json!({"op": "mkdir", "path": "f", "if_match": "*"}), 422),
+        (json!({"op": "mkdir"}), 422),
+        (json!({"path": "f"}), 422),
+        (json!({"op": "move", "from": "f", "to": "g", "target": "moon"}), 422),
+        (json!({"op": "check", "path": "f", "if_match": 7}), 422),
+        (json!({"op": "check", "path": "f", "if_match": vec!["v"; 65]}), 422),
     ] {
         let answer = batch(&server, &json!([step])).await;
         assert_eq!(answer.status, status, "{step}: {}", answer.text());
@@ -97,6 +103,16 @@ async fn a_batch_may_be_longer_than_other_bodies_but_has_an_end() {
     assert_eq!(batch(&server, &long).await.status, 200);
     let longer = json!([{"op": "write", "path": "f", "text": "x".repeat(17 << 20)}]);
     batch(&server, &longer).await.is_kind(413, "limit_exceeded");
+}
+
+#[tokio::test]
+async fn a_batch_has_at_most_ten_thousand_steps() {
+    let server = serving().await;
+    let step = json!({"op": "check", "path": "f", "if_none_match": "*"});
+    assert_eq!(batch(&server, &json!(vec![step.clone(); 10_000])).await.status, 200);
+    let answer = batch(&server, &json!(vec![step; 10_001])).await;
+    assert_eq!(answer.status, 422);
+    assert!(answer.text().contains("at most 10000 steps"), "{}", answer.text());
 }
 
 #[tokio::test]
