@@ -39,7 +39,6 @@ fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let mut all = trials("fs_v1", OF_A_DIRECTORY, |limits| directory(limits, Face::FsV1));
     all.extend(trials("fs_v1-memory", OF_A_STORE, |limits| memory(limits, Face::FsV1)));
-    all.extend(trials("fs_v1-file", OF_A_STORE, |limits| file(limits, Face::FsV1)));
     let of_a_directory = all_but(&[OF_A_PROCESS, OF_A_TREE].concat());
     all.extend(trials("sandboxes", &of_a_directory, |limits| directory(limits, Face::Sandboxes)));
     let of_a_store = all_but(&[OF_A_PROCESS, &[Ability::Fifos]].concat());
@@ -48,6 +47,7 @@ fn main() {
     #[expect(clippy::disallowed_methods, reason = "the long form of the tests is asked for so")]
     let is_long = std::env::var_os("SANDKEEP_LONG").is_some();
     if is_long {
+        all.extend(trials("fs_v1-file", OF_A_STORE, |limits| file(limits, Face::FsV1)));
         all.extend(trials("sandboxes-file", &of_a_store, |limits| file(limits, Face::Sandboxes)));
     }
     libtest_mimic::run(&arguments, all).exit();

@@ -23,7 +23,7 @@ use crate::long;
 const PLAN: &str = "SANDKEEP_KILLED_MODEL";
 /// What it says when it goes on to the next operation.
 const NEXT: &str = "next";
-const SEQUENCES: u64 = 10_000;
+const SEQUENCES: u64 = 3_000;
 const LONGEST: usize = 8;
 
 /// What the process that is killed shall do, and whoever looks after it does again.
