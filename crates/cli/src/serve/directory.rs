@@ -29,7 +29,9 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let working_directory = place::working_directory(&root);
     let staging = place::staging(&root, confine.staging.as_deref())?;
     let records = Records::of(&confine, &root)?;
-    let host_roots = records::host_roots(&many, &records.store)?;
+    let others = staging.as_deref().map(|staging| ("--staging", staging));
+    let others: Vec<_> = others.into_iter().chain([("the served directory", &*root)]).collect();
+    let host_roots = records::host_roots(&many, &records.store, &others)?;
     let audit = audit::file(many.audit.as_deref())?;
     let listener = network::listen_on(&addresses)?;
     let threads = harden();

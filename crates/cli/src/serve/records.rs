@@ -129,8 +129,13 @@ fn usual_place(root: &Path) -> Result<PathBuf> {
 }
 
 /// The directories that may hold sandboxes. They are made, because behind the wall they cannot be.
-/// None may hold the store, which whoever works there could change.
-pub(super) fn host_roots(many: &Many, store: &StoreUrl) -> Result<Vec<PathBuf>> {
+/// None may hold the store, or what else belongs to the server, which whoever works there could
+/// change; and none may lie within a directory that is served itself.
+pub(super) fn host_roots(
+    many: &Many,
+    store: &StoreUrl,
+    others: &[(&str, &Path)],
+) -> Result<Vec<PathBuf>> {
     let roots = many.host_roots.iter().flatten().map(|root| {
         local::make_dir(root)?;
         // Unfinished files of all sandboxes lie there.
@@ -139,6 +144,17 @@ pub(super) fn host_roots(many: &Many, store: &StoreUrl) -> Result<Vec<PathBuf>> 
     });
     let roots: Vec<PathBuf> = roots.collect::<Result<_>>()?;
     roots.iter().try_for_each(|root| stores::refuse_overlap(store, root))?;
+    let audit = many.audit.as_deref().filter(|file| *file != Path::new("-"));
+    for (what, other) in others.iter().copied().chain(audit.map(|file| ("--audit", file))) {
+        let other = local::eventual(other)?;
+        let overlaps = |root: &&PathBuf| root.starts_with(&other) || other.starts_with(root);
+        if let Some(root) = roots.iter().find(overlaps) {
+            let message =
+                format!("--host-roots {} and {what} lie within one another", root.display());
+            return Err(anyhow::anyhow!(message))
+                .or_hint(|| "choose a directory that holds nothing but sandboxes".into());
+        }
+    }
     let nested =
         |root: &&PathBuf| roots.iter().any(|other| *root != other && root.starts_with(other));
     if let Some(inner) = roots.iter().find(nested) {

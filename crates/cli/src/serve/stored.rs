@@ -26,7 +26,7 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
     let id = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
     let prefix = place::given_prefix(confine.root_prefix.as_deref().unwrap_or("/"))?;
     let (url, reach) = stores::settle(url)?;
-    let host_roots = records::host_roots(&many, &url)?;
+    let host_roots = records::host_roots(&many, &url, &[])?;
     let audit = audit::file(many.audit.as_deref())?;
     let listener = network::listen_on(&addresses)?;
     let options = sharing.options(network::port(&listener)?);

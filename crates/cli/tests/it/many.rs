@@ -221,6 +221,26 @@ fn refused(site: &Site, flags: &[&str]) -> String {
 }
 
 #[test]
+fn sandboxes_lie_apart_from_what_belongs_to_the_server() {
+    let site = Site::new();
+    let (inner, audit) = (site.inner("boxes"), site.path("boxes/audit.jsonl"));
+    let boxes = site.path("boxes");
+    let roots = |root: &Path| ["--host-roots".to_owned(), root.display().to_string()];
+    let staging = ["--staging".to_owned(), site.path("boxes/staging").display().to_string()];
+    let audit = ["--audit".to_owned(), audit.display().to_string()];
+    for (flags, with) in [
+        (roots(&inner).to_vec(), "the served directory"),
+        (roots(&site.path("")).to_vec(), "within one another"),
+        ([roots(&boxes), staging].concat(), "--staging"),
+        ([roots(&boxes), audit].concat(), "--audit"),
+    ] {
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let said = refused(&site, &flags);
+        assert!(said.contains("lie within one another") && said.contains(with), "{said}");
+    }
+}
+
+#[test]
 fn a_directory_is_served_twice_only_with_two_stores() {
     let site = Site::new();
     let first = site.serve(&[]);
