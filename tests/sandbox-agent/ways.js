@@ -1,19 +1,10 @@
 // The ways in which a program reaches a server with the published client. Both give it an empty
 // directory that relative paths mean, and the client.
 
-import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { rm } from "node:fs/promises";
 import { SandboxAgent } from "sandbox-agent";
 import { local } from "sandbox-agent/local";
-
-const binary =
-  process.env.SANDKEEP_BIN ??
-  fileURLToPath(new URL("../../target/debug/sandkeep", import.meta.url));
+import { binary, emptyDirectory, serve } from "../program.mjs";
 
 export const ways = [
   { name: "started by the package's own local()", open: openLocal },
@@ -34,33 +25,12 @@ async function openLocal() {
 /** The second way, with options of the client's own. */
 export async function openConnected(clientOptions = {}) {
   const root = await emptyDirectory();
-  const { child, baseUrl, token } = await serve(root);
+  const { baseUrl, token, stop } = await serve(root);
   const sdk = await SandboxAgent.connect({ baseUrl, token, ...clientOptions });
   const close = async () => {
     await sdk.dispose();
-    await stopped(child);
+    await stop();
     await rm(root, { recursive: true });
   };
   return { sdk, root, close };
-}
-
-async function emptyDirectory() {
-  return realpath(await mkdtemp(join(tmpdir(), "sandkeep-sdk-")));
-}
-
-async function serve(root) {
-  const token = randomBytes(16).toString("hex");
-  const args = ["serve", root, "--port", "0", "--token", token, "--json"];
-  const env = { ...process.env, SANDKEEP_LOG: "error" };
-  const child = spawn(binary, args, { env, stdio: ["ignore", "pipe", "inherit"] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    return { child, token, baseUrl: JSON.parse(line).url };
-  }
-  throw new Error(`${binary} ended before it said where it listens`);
-}
-
-async function stopped(child) {
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  await ended;
 }
