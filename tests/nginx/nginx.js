@@ -1,0 +1,139 @@
+// A real nginx with the configuration of deploy/nginx, in which only addresses and paths differ.
+
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { createServer, connect } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { stopped } from "../program.mjs";
+
+const run = promisify(execFile);
+const deploy = new URL("../../deploy/nginx/", import.meta.url);
+
+/** The names of nginx's temporary directories. */
+const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+
+/**
+ * nginx in front of the server at `backend`, in the directory `place`. `replace` changes more of
+ * its rules: pairs of what is there and what is to be there.
+ */
+export async function startNginx(place, backend, replace = []) {
+  const home = join(place, `nginx-${await freePort()}`);
+  await mkdir(home, { recursive: true });
+  for (const name of TEMPORARY) await mkdir(join(home, name));
+  await makeCertificate(home);
+  const [port, plainPort] = [await freePort(), await freePort()];
+  await writeFile(join(home, "proxy.conf"), replaced(await rules("proxy.conf"), replace));
+  await writeFile(join(home, "site.conf"), await site(home, port, plainPort, backend));
+  await writeFile(join(home, "nginx.conf"), main(home));
+  const args = ["-p", home, "-c", join(home, "nginx.conf"), "-g", "daemon off;"];
+  const child = spawn("nginx", args, { stdio: ["ignore", "inherit", "inherit"] });
+  await accepting(port, child);
+  return {
+    port,
+    url: `https://localhost:${port}`,
+    plainUrl: `http://localhost:${plainPort}`,
+    certificateFile: join(home, "fullchain.pem"),
+    certificate: await readFile(join(home, "fullchain.pem")),
+    mostMemory: async () => Math.max(...(await Promise.all((await workers(child.pid)).map(peak)))),
+    accessLog: () => readFile(join(home, "access.log"), "utf8"),
+    temporaryFiles: async () => (await readdir(home, { recursive: true })).filter(isTemporary),
+    stop: () => stopped(child),
+  };
+}
+
+/** One of the files of deploy/nginx. */
+export function rules(name) {
+  return readFile(new URL(name, deploy), "utf8");
+}
+
+// nginx names them by counting, in directories that it makes when told to.
+function isTemporary(path) {
+  return TEMPORARY.some((name) => path.startsWith(`${name}/`));
+}
+
+function replaced(text, pairs) {
+  return pairs.reduce((text, [old, fresh]) => {
+    if (!text.includes(old)) throw new Error(`the configuration has no ${old}`);
+    return text.replaceAll(old, fresh);
+  }, text);
+}
+
+async function site(home, port, plainPort, backend) {
+  return replaced(await rules("site.conf"), [
+    ["127.0.0.1:2468", new URL(backend).host],
+    ["listen 80;", `listen 127.0.0.1:${plainPort};`],
+    ["listen [::]:80;", ""],
+    ["listen 443 ", `listen 127.0.0.1:${port} `],
+    ["listen [::]:443 ssl http2;", ""],
+    ["/etc/ssl/sandkeep", home],
+    ["/var/log/nginx/sandkeep.log", join(home, "access.log")],
+    ["/etc/nginx/sandkeep-proxy.conf", join(home, "proxy.conf")],
+  ]);
+}
+
+// What Debian's own nginx.conf sets around the site, and compression of everything.
+function main(home) {
+  const temporary = TEMPORARY.map((name) => `${name}_temp_path ${join(home, name)};`);
+  return `
+    ${process.getuid() === 0 ? "user root;" : ""}
+    worker_processes 1;
+    pid ${join(home, "nginx.pid")};
+    error_log ${join(home, "error.log")};
+    events { worker_connections 768; }
+    http {
+      sendfile on;
+      tcp_nopush on;
+      types_hash_max_size 2048;
+      default_type application/octet-stream;
+      gzip on;
+      gzip_types *;
+      gzip_min_length 1;
+      ${temporary.join("\n      ")}
+      include ${join(home, "site.conf")};
+    }
+  `;
+}
+
+async function workers(master) {
+  const { stdout } = await run("ps", ["-o", "pid=", "--ppid", `${master}`]);
+  return stdout.trim().split(/\s+/);
+}
+
+/** The most memory that a process ever had, in bytes. */
+async function peak(pid) {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmHWM:\s*(\d+) kB/.exec(status)[1]) * 1024;
+}
+
+async function makeCertificate(home) {
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+  const files = ["-keyout", join(home, "privkey.pem"), "-out", join(home, "fullchain.pem")];
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+  await run("openssl", ["req", "-x509", "-days", "2", ...key, ...subject, ...files]);
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function accepting(port, child) {
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
+    const socket = connect(port, "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    } finally {
+      socket.destroy();
+    }
+  }
+}
