@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, readlink, writeFile } from "node:fs/promises";
 import { createServer, connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -15,20 +15,22 @@ const deploy = new URL("../../deploy/nginx/", import.meta.url);
 const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
 /**
- * nginx in front of the server at `backend`, in the directory `place`. `replace` changes more of
+ * nginx in front of the servers at `backends`, in the directory `place`. `replace` changes more of
  * its rules: pairs of what is there and what is to be there.
  */
-export async function startNginx(place, backend, replace = []) {
+export async function startNginx(place, backends, replace = []) {
   const home = join(place, `nginx-${await freePort()}`);
   await mkdir(home, { recursive: true });
   for (const name of TEMPORARY) await mkdir(join(home, name));
   await makeCertificate(home);
   const [port, plainPort] = [await freePort(), await freePort()];
   await writeFile(join(home, "proxy.conf"), replaced(await rules("proxy.conf"), replace));
-  await writeFile(join(home, "site.conf"), await site(home, port, plainPort, backend));
+  await writeFile(join(home, "site.conf"), await site(home, port, plainPort, backends));
   await writeFile(join(home, "nginx.conf"), main(home));
   const args = ["-p", home, "-c", join(home, "nginx.conf"), "-g", "daemon off;"];
-  const child = spawn("nginx", args, { stdio: ["ignore", "inherit", "inherit"] });
+  // A user's path may be without the programs of administrators.
+  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+  const child = spawn("nginx", args, { env, stdio: ["ignore", "inherit", "inherit"] });
   await accepting(port, child);
   return {
     port,
@@ -38,7 +40,7 @@ export async function startNginx(place, backend, replace = []) {
     certificate: await readFile(join(home, "fullchain.pem")),
     mostMemory: async () => Math.max(...(await Promise.all((await workers(child.pid)).map(peak)))),
     accessLog: () => readFile(join(home, "access.log"), "utf8"),
-    temporaryFiles: async () => (await readdir(home, { recursive: true })).filter(isTemporary),
+    temporaryFiles: async () => (await openFiles(child.pid)).filter(isTemporary),
     stop: () => stopped(child),
   };
 }
@@ -48,9 +50,8 @@ export function rules(name) {
   return readFile(new URL(name, deploy), "utf8");
 }
 
-// nginx names them by counting, in directories that it makes when told to.
 function isTemporary(path) {
-  return TEMPORARY.some((name) => path.startsWith(`${name}/`));
+  return TEMPORARY.some((name) => path.includes(`/${name}/`));
 }
 
 function replaced(text, pairs) {
@@ -60,9 +61,9 @@ function replaced(text, pairs) {
   }, text);
 }
 
-async function site(home, port, plainPort, backend) {
+async function site(home, port, plainPort, backends) {
   return replaced(await rules("site.conf"), [
-    ["127.0.0.1:2468", new URL(backend).host],
+    ["server 127.0.0.1:2468;", backends.map(named).join(" ")],
     ["listen 80;", `listen 127.0.0.1:${plainPort};`],
     ["listen [::]:80;", ""],
     ["listen 443 ", `listen 127.0.0.1:${port} `],
@@ -71,6 +72,11 @@ async function site(home, port, plainPort, backend) {
     ["/var/log/nginx/sandkeep.log", join(home, "access.log")],
     ["/etc/nginx/sandkeep-proxy.conf", join(home, "proxy.conf")],
   ]);
+}
+
+// Otherwise a server that failed is left alone for ten seconds, which no test waits for.
+function named(backend) {
+  return `server ${new URL(backend).host} max_fails=0;`;
 }
 
 // What Debian's own nginx.conf sets around the site, and compression of everything.
@@ -94,6 +100,15 @@ function main(home) {
       include ${join(home, "site.conf")};
     }
   `;
+}
+
+// A temporary file is unlinked as soon as it is open: only its descriptor tells of it.
+async function openFiles(master) {
+  const of = async (pid) => {
+    const links = (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`));
+    return (await Promise.allSettled(links)).map(({ value }) => value ?? "");
+  };
+  return (await Promise.all((await workers(master)).map(of))).flat();
 }
 
 async function workers(master) {

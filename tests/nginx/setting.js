@@ -5,7 +5,10 @@ import { startNginx } from "./nginx.js";
 
 export async function open({ replace, args = [] } = {}) {
   const server = await serveSandboxes(...args);
-  const nginx = await startNginx(server.place, server.baseUrl, replace);
+  const nginx = await startNginx(server.place, [server.baseUrl], replace).catch(async (error) => {
+    await server.close();
+    throw error;
+  });
   const { id } = await server.ask("/v1/sandboxes", { kind: "host" });
   const { key } = await server.ask("/v1/keys", { role: "developer", sandboxes: [id] });
   const close = async () => {
