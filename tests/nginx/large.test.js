@@ -8,7 +8,7 @@ import { open } from "./setting.js";
 const PIECE = Buffer.alloc(1 << 20, "a piece of the large file; ");
 const PIECES = process.env.SANDKEEP_LONG ? 1536 : 256;
 const SIZE = PIECES * PIECE.length;
-// A worker with its libraries and the connections of a test takes a sixth of it.
+// A worker with its libraries and the connections of a test takes an eighth of it.
 const MOST_MEMORY = 64 << 20;
 
 describe("a large file", () => {
