@@ -12,6 +12,7 @@ mod bodies;
 mod conditional;
 mod contract;
 mod cors;
+mod cut_off;
 mod framing;
 mod http;
 mod keys;
