@@ -123,6 +123,11 @@ impl Dir {
         &self.held.path
     }
 
+    /// What a view is confined to; empty for the whole.
+    pub fn floor(&self) -> &Path {
+        &self.floor
+    }
+
     /// Whether unfinished files lie outside the tree.
     pub fn has_staging(&self) -> bool {
         self.held.staging.is_some()

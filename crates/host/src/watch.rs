@@ -81,6 +81,13 @@ impl Watches {
         Ok(Self { inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)? })
     }
 
+    /// How many directories may be watched for a user, by all his programs; none if nobody says.
+    pub fn most_of_a_user() -> Option<usize> {
+        #[expect(clippy::disallowed_methods, reason = "a file of the kernel, not of a client")]
+        let text = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
+        text.trim().parse().ok()
+    }
+
     /// Watches an open directory. One that is watched already keeps its watch.
     pub fn add(&self, dir: &Listing) -> Result<Watch> {
         let own = format!("/proc/self/fd/{}", dir.fd().as_raw_fd());

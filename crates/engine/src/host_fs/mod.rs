@@ -44,11 +44,11 @@ pub struct HostFs {
 
 #[derive(Debug)]
 pub(crate) struct Tree {
-    pub(crate) dir: host::Dir,
+    pub(crate) dir: Arc<host::Dir>,
     pub(crate) limits: Limits,
     budget: Option<Arc<Budget>>,
     locks: Arc<Locks>,
-    posts: Posts,
+    posts: Arc<Posts>,
 }
 
 /// Whether an answer waits for the disk.
@@ -102,8 +102,8 @@ impl HostFs {
 
     fn over(dir: host::Dir, limits: Limits) -> Result<Self> {
         let budget = Budget::open(&dir, limits)?.map(Arc::new);
-        let posts = Posts::default();
-        let tree = Arc::new(Tree { dir, limits, budget, locks: Arc::default(), posts });
+        let (dir, locks, posts) = (Arc::new(dir), Arc::default(), Arc::default());
+        let tree = Arc::new(Tree { dir, limits, budget, locks, posts });
         Ok(Self { tree, snapshots: None })
     }
 
@@ -305,11 +305,10 @@ impl FileSystem for HostFs {
         if path.is_root() {
             return Ok(Arc::new(self.clone()));
         }
-        let dir = self.tree.dir.within(&host_path(path)).meaning()?;
-        let (budget, locks) = (self.tree.budget.clone(), Arc::clone(&self.tree.locks));
-        // What a view watches it opens by itself, so that no link leads it out.
-        let posts = Posts::default();
-        let tree = Arc::new(Tree { dir, limits: self.tree.limits, budget, locks, posts });
+        let dir = Arc::new(self.tree.dir.within(&host_path(path)).meaning()?);
+        let (limits, budget) = (self.tree.limits, self.tree.budget.clone());
+        let (locks, posts) = (Arc::clone(&self.tree.locks), Arc::clone(&self.tree.posts));
+        let tree = Arc::new(Tree { dir, limits, budget, locks, posts });
         Ok(Within::of(Arc::new(Self { tree, snapshots: None }), path))
     }
 }

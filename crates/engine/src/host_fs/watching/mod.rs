@@ -4,17 +4,20 @@
 //! - `scene`: what happens there, told in the tree's own paths
 //! - `nodes`: the directories beneath it, by name
 //! - `writing`: files that somebody is writing to
+//! - `places`: how many directories may be watched
 //! - `lane`: an instance of inotify, and whom its watches belong to
 //! - `sentry`: the thread, and which lanes there are
 
 mod lane;
 mod nodes;
+mod places;
 mod post;
 mod scene;
 mod sentry;
 mod writing;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -22,8 +25,10 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use parking_lot::Mutex;
 
+use self::places::Places;
 use self::post::Post;
-use super::{HostFs, Tree};
+use super::HostFs;
+use crate::garbage::drop_later;
 use crate::watch::{MOST_STREAMS, Reader, too_many};
 use crate::{Error, ErrorKind, Notice, NoticeStream, Result, SandboxPath, Watch, blocking};
 
@@ -32,24 +37,30 @@ const MEMORY: Duration = Duration::from_mins(5);
 /// How many directories of one tree may be watched at a time, those that nobody watches any more
 /// included.
 const MOST_OF_A_TREE: usize = 64;
-/// How many directories may be watched in this process.
-const MOST: usize = 4096;
 
-static WATCHED: AtomicUsize = AtomicUsize::new(0);
-
-/// What of a tree is watched.
+/// What of a tree is watched, through all its views.
 #[derive(Debug, Default)]
 pub(super) struct Posts {
     posts: Mutex<HashMap<Key, Arc<Post>>>,
     streams: AtomicUsize,
+    /// How many directories the kernel watches for the tree.
+    places: Arc<Places>,
 }
 
-/// Which directory, and whether everything beneath it.
-pub(super) type Key = (SandboxPath, bool);
+/// What a post watches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    /// The part of the tree that no link may lead out of: another view of the same path may lead to
+    /// another directory.
+    floor: PathBuf,
+    dir: SandboxPath,
+    /// Whether everything beneath it is meant.
+    recursive: bool,
+}
 
 impl Posts {
     /// The post that watches a directory; a new one if there is none.
-    fn find(&self, tree: &Arc<Tree>, key: Key) -> Result<Arc<Post>> {
+    fn find(self: &Arc<Self>, root: &Arc<host::Dir>, key: Key) -> Result<Arc<Post>> {
         let mut posts = self.posts.lock();
         if let Some(post) = posts.get(&key).filter(|post| !post.is_over()) {
             post.occupy();
@@ -58,12 +69,19 @@ impl Posts {
         if posts.len() >= MOST_OF_A_TREE {
             let left = posts.iter().filter_map(|(key, post)| Some((post.left()?, key)));
             let oldest = left.min_by_key(|(left, _)| *left).map(|(_, key)| key.clone());
-            posts.remove(&oldest.ok_or_else(too_many)?);
+            drop_later(posts.remove(&oldest.ok_or_else(too_many)?));
         }
-        let post = Post::new(tree, key.clone())?;
+        let post = Post::new(self, root, key.clone())?;
         post.occupy();
         posts.insert(key, Arc::clone(&post));
         Ok(post)
+    }
+
+    /// Watches no more what nobody watches; whether there was anything. Blocks.
+    fn clear(&self) -> bool {
+        let left = |post: &Post| post.left().is_some();
+        let cleared: Vec<_> = self.posts.lock().extract_if(|_, post| left(post)).collect();
+        !cleared.is_empty()
     }
 
     /// Watches a directory no more, if this is still the post that does.
@@ -78,19 +96,18 @@ impl Posts {
 
 /// A stream's hold on a post.
 struct Seat {
-    tree: Arc<Tree>,
+    posts: Arc<Posts>,
     post: Arc<Post>,
 }
 
 impl Seat {
-    fn take(tree: &Arc<Tree>, key: Key) -> Result<Self> {
-        let streams = &tree.posts.streams;
-        let is_full = streams.fetch_add(1, Ordering::Relaxed) >= MOST_STREAMS;
-        let found = if is_full { Err(too_many()) } else { tree.posts.find(tree, key) };
+    fn take(posts: &Arc<Posts>, root: &Arc<host::Dir>, key: Key) -> Result<Self> {
+        let is_full = posts.streams.fetch_add(1, Ordering::Relaxed) >= MOST_STREAMS;
+        let found = if is_full { Err(too_many()) } else { posts.find(root, key) };
         match found {
-            Ok(post) => Ok(Self { tree: Arc::clone(tree), post }),
+            Ok(post) => Ok(Self { posts: Arc::clone(posts), post }),
             Err(err) => {
-                streams.fetch_sub(1, Ordering::Relaxed);
+                posts.streams.fetch_sub(1, Ordering::Relaxed);
                 Err(err)
             }
         }
@@ -100,22 +117,37 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.post.leave();
-        self.tree.posts.streams.fetch_sub(1, Ordering::Relaxed);
+        self.posts.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl HostFs {
     pub(super) async fn watch_dir(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
-        let seat = Seat::take(&self.tree, (dir.clone(), wish.recursive))?;
+        let floor = self.tree.dir.floor().into();
+        let key = Key { floor, dir: dir.clone(), recursive: wish.recursive };
+        let seat = match self.stand(key.clone()).await {
+            // Those whom nobody watches make room, before anybody is refused.
+            Err(err) if err.kind() == ErrorKind::LimitExceeded => {
+                let is_room = self.on_tree(|tree| Ok(tree.posts.clear())).await?;
+                if is_room { self.stand(key).await? } else { return Err(err) }
+            }
+            outcome => outcome?,
+        };
+        let (reader, first) = seat.post.ring.begin(wish.after.as_ref());
+        Ok(stream_of(seat, reader, first))
+    }
+
+    /// A seat at a post that stands.
+    async fn stand(&self, key: Key) -> Result<Seat> {
+        let seat = Seat::take(&self.tree.posts, &self.tree.dir, key)?;
         let post = Arc::clone(&seat.post);
         let standing = seat.post.standing.get_or_try_init(|| blocking::run(move || post.stand()));
         if let Err(err) = standing.await {
             // Whoever asks next begins anew, and may have better luck.
-            self.tree.posts.forget(&seat.post.key, &seat.post);
+            seat.posts.forget(&seat.post.key, &seat.post);
             return Err(err);
         }
-        let (reader, first) = seat.post.ring.begin(wish.after.as_ref());
-        Ok(stream_of(seat, reader, first))
+        Ok(seat)
     }
 }
 
@@ -126,25 +158,4 @@ fn stream_of(seat: Seat, reader: Reader, first: Notice) -> NoticeStream {
     });
     let rest = batches.map_ok(|notices| stream::iter(notices.into_iter().map(Ok))).try_flatten();
     stream::once(async { Ok(first) }).chain(rest).boxed()
-}
-
-/// One of the directories that may be watched in this process.
-#[derive(Debug)]
-struct Place;
-
-impl Place {
-    fn take() -> Result<Self> {
-        let place = Self;
-        if WATCHED.fetch_add(1, Ordering::Relaxed) >= MOST {
-            let message = format!("the server watches {MOST} directories, and no more");
-            return Err(Error::new(ErrorKind::LimitExceeded, message));
-        }
-        Ok(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        WATCHED.fetch_sub(1, Ordering::Relaxed);
-    }
 }

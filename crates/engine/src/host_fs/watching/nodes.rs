@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 
+use super::places::DirPlace;
+
 /// Names a directory for as long as it is known. No other one ever has the same.
 pub(super) type NodeId = u64;
 
@@ -19,7 +21,16 @@ struct Node {
     /// Its parent and its name there; none for the watched directory.
     place: Option<(NodeId, OsString)>,
     children: HashMap<OsString, NodeId>,
-    watch: Option<(host::Watch, Identity)>,
+    watched: Option<Watched>,
+}
+
+/// A directory that the kernel watches.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) watch: host::Watch,
+    pub(super) identity: Identity,
+    /// Given back with it.
+    pub(super) _place: DirPlace,
 }
 
 /// Device and number, which tell a directory from all others.
@@ -61,17 +72,17 @@ impl Nodes {
     }
 
     pub(super) fn watch(&self, id: NodeId) -> Option<host::Watch> {
-        self.all.get(&id)?.watch.map(|(watch, _)| watch)
+        self.all.get(&id)?.watched.as_ref().map(|watched| watched.watch)
     }
 
     /// Which directory it is that is watched.
     pub(super) fn identity(&self, id: NodeId) -> Option<Identity> {
-        self.all.get(&id)?.watch.map(|(_, identity)| identity)
+        self.all.get(&id)?.watched.as_ref().map(|watched| watched.identity)
     }
 
-    pub(super) fn set_watch(&mut self, id: NodeId, watch: Option<(host::Watch, Identity)>) {
+    pub(super) fn set_watch(&mut self, id: NodeId, watched: Option<Watched>) {
         if let Some(node) = self.all.get_mut(&id) {
-            node.watch = watch;
+            node.watched = watched;
         }
     }
 
@@ -80,7 +91,7 @@ impl Nodes {
         self.detach(id);
         let (mut watches, mut todo) = (Vec::new(), vec![id]);
         while let Some(node) = todo.pop().and_then(|id| self.all.remove(&id)) {
-            watches.extend(node.watch.map(|(watch, _)| watch));
+            watches.extend(node.watched.map(|watched| watched.watch));
             todo.extend(node.children.into_values());
         }
         watches

@@ -10,9 +10,9 @@ use tokio::sync::OnceCell;
 
 use super::lane::Lane;
 use super::nodes::NodeId;
+use super::places::{Places, PostPlace};
 use super::scene::{Scene, Stage, Trouble};
-use super::{Key, MEMORY, Place, sentry};
-use crate::host_fs::Tree;
+use super::{Key, MEMORY, Posts, sentry};
 use crate::watch::Ring;
 use crate::{Error, ErrorKind, Loss, NoticeKind, Result};
 
@@ -28,7 +28,10 @@ pub(super) struct Post {
     pub(super) ring: Ring,
     /// Whether the kernel was asked to watch.
     pub(super) standing: OnceCell<()>,
-    tree: Weak<Tree>,
+    /// Those of the same tree.
+    posts: Weak<Posts>,
+    root: Arc<host::Dir>,
+    places: Arc<Places>,
     lane: Arc<Lane>,
     own: Weak<Self>,
     inbox: Mutex<Inbox>,
@@ -40,7 +43,7 @@ pub(super) struct Post {
     streams: Mutex<Streams>,
     /// When it was last looked after.
     checked: Mutex<Instant>,
-    _place: Place,
+    _place: PostPlace,
 }
 
 /// What the kernel told and nobody has looked at.
@@ -65,14 +68,16 @@ struct Streams {
 }
 
 impl Post {
-    pub(super) fn new(tree: &Arc<Tree>, key: Key) -> Result<Arc<Self>> {
-        let (place, lane) = (Place::take()?, sentry::lane()?);
+    pub(super) fn new(posts: &Arc<Posts>, root: &Arc<host::Dir>, key: Key) -> Result<Arc<Self>> {
+        let (place, lane) = (PostPlace::take()?, sentry::lane()?);
         let post = Arc::new_cyclic(|own: &Weak<Self>| Self {
             scene: Mutex::new(Scene::new(&key)),
             key,
             ring: Ring::new(),
             standing: OnceCell::new(),
-            tree: Arc::downgrade(tree),
+            posts: Arc::downgrade(posts),
+            root: Arc::clone(root),
+            places: Arc::clone(&posts.places),
             lane,
             own: Weak::clone(own),
             inbox: Mutex::default(),
@@ -95,17 +100,25 @@ impl Post {
     }
 
     fn stand_anew(&self) -> Result<()> {
-        let tree = self.tree.upgrade().ok_or_else(closed)?;
-        let mut scene = self.scene.lock();
-        let stage = Stage { tree: &tree, lane: &self.lane, post: &self.own, ring: &self.ring };
+        let (mut scene, stage) = (self.scene.lock(), self.stage());
         for _ in 0..TRIES {
             match scene.stand(&stage) {
                 Ok(()) => return Ok(()),
-                Err(Trouble::Over(err)) => return Err(err),
+                Err(Trouble::Over(err)) => {
+                    self.leave_scene(&mut scene);
+                    return Err(err);
+                }
                 Err(Trouble::Lost(_)) => {}
             }
         }
+        self.leave_scene(&mut scene);
         Err(Error::new(ErrorKind::Busy, "the directories keep moving"))
+    }
+
+    /// Has the kernel watch nothing more: here, where it may take its time, and not where the last
+    /// stream ends.
+    fn leave_scene(&self, scene: &mut Scene) {
+        self.lane.remove(self.own.as_ptr(), scene.leave());
     }
 
     /// Takes in what happened in a directory.
@@ -142,14 +155,14 @@ impl Post {
     }
 
     fn turn(&self) {
-        let Some(tree) = self.tree.upgrade().filter(|_| !self.is_over()) else { return };
+        let Some(posts) = self.posts.upgrade().filter(|_| !self.is_over()) else { return };
         *self.checked.lock() = Instant::now();
         if self.left().is_some_and(|left| left.elapsed() > MEMORY) {
-            return tree.posts.forget(&self.key, self);
+            return posts.forget(&self.key, self);
         }
         let mut scene = self.scene.lock();
         let Inbox { events, is_lost } = std::mem::take(&mut *self.inbox.lock());
-        let stage = Stage { tree: &tree, lane: &self.lane, post: &self.own, ring: &self.ring };
+        let stage = self.stage();
         let outcome = match is_lost {
             true => Err(Trouble::Lost(Loss::Overflow)),
             false => scene.follow(&stage, events),
@@ -157,10 +170,10 @@ impl Post {
         scene.flush(&stage);
         match outcome {
             Ok(()) => {}
-            Err(Trouble::Over(err)) => self.end(&tree, &err),
+            Err(Trouble::Over(err)) => self.end(&posts, &mut scene, &err),
             Err(Trouble::Lost(why)) => match scene.stand(&stage) {
                 Ok(()) => self.ring.tell([NoticeKind::Resync { why }]),
-                Err(Trouble::Over(err)) => self.end(&tree, &err),
+                Err(Trouble::Over(err)) => self.end(&posts, &mut scene, &err),
                 // Things still move; the next turn tries again.
                 Err(Trouble::Lost(_)) => self.lose(),
             },
@@ -170,9 +183,20 @@ impl Post {
     }
 
     /// Tells no more. Whoever watches the directory next begins anew.
-    fn end(&self, tree: &Tree, err: &Error) {
+    fn end(&self, posts: &Posts, scene: &mut Scene, err: &Error) {
+        self.leave_scene(scene);
         self.ring.end(err);
-        tree.posts.forget(&self.key, self);
+        posts.forget(&self.key, self);
+    }
+
+    fn stage(&self) -> Stage<'_> {
+        Stage {
+            root: &self.root,
+            places: &self.places,
+            lane: &self.lane,
+            post: &self.own,
+            ring: &self.ring,
+        }
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -213,9 +237,4 @@ impl Drop for Post {
         let own = self.own.as_ptr();
         self.lane.remove(own, self.scene.get_mut().leave());
     }
-}
-
-/// A tree that nobody has any more.
-fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "the sandbox was closed")
 }

@@ -221,6 +221,75 @@ async fn no_more_than_64_directories_of_a_tree_are_watched_at_a_time() {
     streams.push(begun(&host, "/").await);
 }
 
+#[tokio::test]
+async fn a_view_is_watched_again_from_where_it_was() {
+    let host = Host::new(Staging::Beside);
+    fs::create_dir_all(host.root.join("part/d")).unwrap();
+    let view = || host.files.within(&at("/part")).unwrap();
+    let mut stream = view().watch(&at("/part"), everything()).await.unwrap();
+    let cursor = stream.next().await.unwrap().unwrap().cursor;
+    drop(stream);
+    fs::write(host.root.join("part/d/f"), "1").unwrap();
+    // Whoever comes back asks with a view of his own.
+    let wish = Watch { after: Some(cursor.clone()), ..everything() };
+    let mut stream = view().watch(&at("/part"), wish.clone()).await.unwrap();
+    assert_eq!(next(&mut stream).await, NoticeKind::Here);
+    let (path, entry) = (at("/part/d/f"), Some(EntryKind::File));
+    assert_eq!(next(&mut stream).await, NoticeKind::Created { path, entry });
+    // The whole tree follows links that the view does not: it has another watch of the directory.
+    let mut stream = host.files.watch(&at("/part"), wish).await.unwrap();
+    let why = Loss::UnknownCursor;
+    assert_eq!(next(&mut stream).await, NoticeKind::Resync { why });
+}
+
+#[tokio::test]
+async fn what_is_watched_through_views_counts_for_their_tree() {
+    let host = Host::new(Staging::Beside);
+    let mut streams = Vec::new();
+    for number in 0..64 {
+        let dir = format!("/{number}");
+        fs::create_dir(host.root.join(&dir[1..])).unwrap();
+        let view = host.files.within(&at(&dir)).unwrap();
+        streams.push(view.watch(&at(&dir), everything()).await.unwrap());
+    }
+    let view = host.files.within(&at("/0")).unwrap();
+    assert_eq!(refusal_of(&*view, "/0").await, ErrorKind::LimitExceeded);
+    assert_eq!(refusal_of(&host.files, "/").await, ErrorKind::LimitExceeded);
+}
+
+#[tokio::test]
+async fn a_tree_of_too_many_directories_is_watched_in_parts_only() {
+    let host = Host::new(Staging::Beside);
+    (0..8).for_each(|part| fs::create_dir(host.root.join(part.to_string())).unwrap());
+    let mut made = 0..;
+    let mut grow = |count| {
+        for number in made.by_ref().take(count) {
+            fs::create_dir(host.root.join(format!("{}/{number}", number % 8))).unwrap();
+        }
+    };
+    let most = most_directories();
+    grow(most);
+    let refusal = host.files.watch(&at("/"), everything()).await.map(|_| "watched").unwrap_err();
+    assert_eq!(refusal.kind(), ErrorKind::LimitExceeded);
+    assert!(refusal.message().contains(&format!("more than {most} directories")), "{refusal}");
+    // A part of it is not too large, nor are its own names.
+    drop(begun(&host, "/0").await);
+    drop(host.files.watch(&at("/"), Watch::default()).await.unwrap());
+    // Nothing is held by those who were refused, nor for those who left.
+    fs::remove_dir_all(host.root.join("1")).unwrap();
+    let mut stream = begun(&host, "/").await;
+    // It grows while it is watched: that ends it.
+    fs::create_dir(host.root.join("1")).unwrap();
+    grow(most / 8 + 100);
+    assert_eq!(end(&mut stream).await, ErrorKind::LimitExceeded);
+}
+
+/// How many directories of a tree may be watched: not all that the machine has for everybody.
+fn most_directories() -> usize {
+    let text = fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").unwrap();
+    (text.trim().parse::<usize>().unwrap() / 4 * 3 / 2).min(65_536)
+}
+
 fn everything() -> Watch {
     Watch { recursive: true, after: None }
 }

@@ -98,7 +98,11 @@ impl Believer {
     }
 
     /// Forgets what is at a path and beneath it.
-    fn forget(&mut self, path: &SandboxPath, unseen: &mut BTreeMap<SandboxPath, Option<EntryKind>>) {
+    fn forget(
+        &mut self,
+        path: &SandboxPath,
+        unseen: &mut BTreeMap<SandboxPath, Option<EntryKind>>,
+    ) {
         self.known.retain(|known, _| !known.starts_with(path));
         unseen.retain(|known, _| !known.starts_with(path));
     }

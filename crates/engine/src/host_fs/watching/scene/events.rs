@@ -234,7 +234,7 @@ impl Scene {
     /// have moved, which nobody tells.
     fn check(&mut self, stage: &Stage<'_>) -> Result<(), Trouble> {
         let known = self.nodes.identity(self.nodes.top());
-        match stage.tree.dir.stat(&host_path(&self.dir)) {
+        match stage.root.stat(&host_path(&self.dir)) {
             Ok(stat) if Some((stat.device, stat.inode)) == known => Ok(()),
             Ok(stat) if stat.kind == host::Kind::Directory => Err(Trouble::Lost(Loss::Confused)),
             Ok(_) => Err(self.over(meaning(host::Errno::NOTDIR.into()))),
@@ -257,7 +257,7 @@ impl Scene {
             return Seen::There(EntryKind::Directory);
         }
         let top = host_path(&self.dir);
-        let listing = stage.tree.dir.open_to_watch(&top, &self.nodes.path(dir)).ok();
+        let listing = stage.root.open_to_watch(&top, &self.nodes.path(dir)).ok();
         // Another directory may have the path by now.
         let identity = |stat: host::Stat| (stat.device, stat.inode);
         let is_meant = |listing: &host::Listing| {

@@ -7,7 +7,8 @@ use std::time::Instant;
 use host::{Errno, Kind};
 
 use super::super::lane::Added;
-use super::super::nodes::NodeId;
+use super::super::nodes::{NodeId, Watched};
+use super::super::places::Places;
 use super::{ASTRAY, Scene, Stage, Trouble, Voice};
 use crate::host_fs::host_path;
 use crate::host_fs::meaning::{kind, meaning};
@@ -41,7 +42,7 @@ impl Scene {
     fn open(&mut self, stage: &Stage<'_>, dir: NodeId) -> Result<Option<host::Listing>, Trouble> {
         let top = host_path(&self.dir);
         let is_top = dir == self.nodes.top();
-        let err = match stage.tree.dir.open_to_watch(&top, &self.nodes.path(dir)) {
+        let err = match stage.root.open_to_watch(&top, &self.nodes.path(dir)) {
             Ok(listing) => return Ok(Some(listing)),
             Err(err) => err,
         };
@@ -101,6 +102,7 @@ impl Scene {
             }
             None => {}
         }
+        let place = Places::take(stage.places).map_err(Trouble::Over)?;
         let watch = match stage.lane.add(listing, stage.post, dir) {
             Ok(Added::Watched(watch)) => watch,
             // It is known under another path, from which it moved: that will be told, and where
@@ -123,7 +125,7 @@ impl Scene {
             Err(host::Error::Os(Errno::NOSPC)) => return Err(Trouble::Over(no_watch())),
             Err(err) => return Err(Trouble::Over(meaning(err))),
         };
-        self.nodes.set_watch(dir, Some((watch, identity)));
+        self.nodes.set_watch(dir, Some(Watched { watch, identity, _place: place }));
         self.astray.remove(&dir);
         Ok(true)
     }

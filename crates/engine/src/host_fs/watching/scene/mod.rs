@@ -12,15 +12,15 @@ mod growth;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::Key;
 use super::lane::Lane;
 use super::nodes::{NodeId, Nodes};
+use super::places::Places;
 use super::post::Post;
 use super::writing::Writing;
-use crate::host_fs::Tree;
 use crate::watch::Ring;
 use crate::{Error, Loss, NoticeKind, SandboxPath, name};
 
@@ -60,7 +60,8 @@ struct Moving {
 
 /// Where a scene is set.
 pub(super) struct Stage<'a> {
-    pub(super) tree: &'a Tree,
+    pub(super) root: &'a host::Dir,
+    pub(super) places: &'a Arc<Places>,
     pub(super) lane: &'a Lane,
     pub(super) post: &'a Weak<Post>,
     pub(super) ring: &'a Ring,
@@ -83,10 +84,14 @@ enum Voice {
 }
 
 impl Scene {
-    pub(super) fn new((dir, recursive): &Key) -> Self {
+    pub(super) fn new(key: &Key) -> Self {
+        Self::of(key.dir.clone(), key.recursive)
+    }
+
+    fn of(dir: SandboxPath, recursive: bool) -> Self {
         Self {
-            dir: dir.clone(),
-            recursive: *recursive,
+            dir,
+            recursive,
             is_standing: false,
             nodes: Nodes::behind(0),
             astray: HashMap::new(),
@@ -99,17 +104,15 @@ impl Scene {
     /// Forgets everything; gives the watches that there are.
     pub(super) fn leave(&mut self) -> Vec<host::Watch> {
         let watches = self.nodes.remove(self.nodes.top());
-        let is_standing = self.is_standing;
-        *self = Self { is_standing, ..Self::new(&(self.dir.clone(), self.recursive)) };
+        // Events that are still on their way must not be taken for those of new directories.
+        let (is_standing, nodes) = (self.is_standing, Nodes::behind(self.nodes.last()));
+        *self = Self { is_standing, nodes, ..Self::of(self.dir.clone(), self.recursive) };
         watches
     }
 
     /// Sets everything up: from here on, whatever happens will be told.
     pub(super) fn stand(&mut self, stage: &Stage<'_>) -> Result<(), Trouble> {
-        let last = self.nodes.last();
         stage.lane.remove(stage.post.as_ptr(), self.leave());
-        // Events that are still on their way must not be taken for those of new directories.
-        self.nodes = Nodes::behind(last);
         self.grow(stage, self.nodes.top(), Voice::Quiet)?;
         self.is_standing = true;
         Ok(())
