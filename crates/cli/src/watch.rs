@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use engine::{DotDot, EntryKind, ErrorKind, FileSystem, Notice, NoticeKind, SandboxPath};
+use client::Presence;
+use engine::{
+    DotDot, EntryKind, ErrorKind, FileSystem, Notice, NoticeKind, NoticeStream, SandboxPath, Watch,
+};
 use futures::TryStreamExt as _;
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
@@ -35,7 +38,7 @@ pub(crate) fn run(flags: &WatchFlags) -> Result<()> {
     runtime.block_on(async {
         let mut out = Output::new(flags.output.style());
         let done = match open(flags).await {
-            Ok(files) => follow(flags, &*files, &mut out).await,
+            Ok(tree) => follow(flags, &tree, &mut out).await,
             Err(err) => Err(err),
         };
         match flags.place() {
@@ -45,16 +48,38 @@ pub(crate) fn run(flags: &WatchFlags) -> Result<()> {
     })
 }
 
-async fn open(flags: &WatchFlags) -> Result<Arc<dyn FileSystem>> {
-    match flags.place() {
-        Some(place) => Ok(LocalTree::open(&place, Missing::Refused).await?.files()),
-        None => Ok(Arc::new(flags.server.server()?.sandbox(&flags.sandbox))),
+/// Where the directory is.
+enum Tree {
+    Here(Arc<dyn FileSystem>),
+    OfAServer(client::SandboxFs),
+}
+
+async fn open(flags: &WatchFlags) -> Result<Tree> {
+    Ok(match flags.place() {
+        Some(place) => Tree::Here(LocalTree::open(&place, Missing::Refused).await?.files()),
+        None => Tree::OfAServer(flags.server.server()?.sandbox(&flags.sandbox)),
+    })
+}
+
+impl Tree {
+    async fn watch(
+        &self,
+        dir: &SandboxPath,
+        wish: Watch,
+        tell: fn(Presence),
+    ) -> engine::Result<NoticeStream> {
+        match self {
+            Self::Here(files) => files.watch(dir, wish).await,
+            Self::OfAServer(files) => files.watch_patiently(dir, wish, tell).await,
+        }
     }
 }
 
-async fn follow(flags: &WatchFlags, files: &dyn FileSystem, out: &mut Output) -> Result<()> {
+async fn follow(flags: &WatchFlags, tree: &Tree, out: &mut Output) -> Result<()> {
     let dir = SandboxPath::parse(&flags.path, DotDot::Clamp)?;
-    let mut notices = match files.watch(&dir, flags.wish()).await {
+    // A program sees it by what it is told next.
+    let tell = if out.json() { |_| {} } else { |presence| remark(presence_words(presence)) };
+    let mut notices = match tree.watch(&dir, flags.wish(), tell).await {
         Err(err) if err.kind() == ErrorKind::NotFound => Err(err.on(&dir))
             .or_hint(|| "make the directory first, or watch the one above it".into())?,
         outcome => outcome.map_err(|err| err.on(&dir))?,
@@ -64,7 +89,10 @@ async fn follow(flags: &WatchFlags, files: &dyn FileSystem, out: &mut Output) ->
         if out.json() {
             out.value(&json(&notice))?;
         } else if notice.kind == NoticeKind::Here {
-            remark(is_first, &dir);
+            // Afterwards there is nothing to see where nothing happened.
+            if is_first {
+                remark(&format!("watching {}", shown(dir.as_str())));
+            }
         } else {
             let line = words(&notice, out.coloured);
             out.line(&line)?;
@@ -76,11 +104,16 @@ async fn follow(flags: &WatchFlags, files: &dyn FileSystem, out: &mut Output) ->
     Ok(())
 }
 
-/// Tells people that it has begun; afterwards there is nothing to see where nothing happened.
+/// Tells people how it goes.
 #[expect(clippy::print_stderr, reason = "a remark for people goes beside the data")]
-fn remark(is_first: bool, dir: &SandboxPath) {
-    if is_first {
-        eprintln!("watching {}", shown(dir.as_str()));
+fn remark(words: &str) {
+    eprintln!("{words}");
+}
+
+fn presence_words(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Away => "the server is away: waiting for it, for a minute at most",
+        Presence::Back => "the server is back",
     }
 }
 
@@ -130,7 +163,9 @@ fn words(notice: &Notice, coloured: bool) -> String {
         NoticeKind::Renamed { from, path, entry } => {
             format!("{} -> {}", at(from, entry), at(path, entry))
         }
-        NoticeKind::Resync { why } => format!("list everything anew: {why}"),
+        NoticeKind::Resync { why } => {
+            format!("something may have been missed, list everything anew: {why}")
+        }
     };
     let word = format!("{:<9}", word(&notice.kind));
     if coloured { format!("{} {rest}", word.cyan()) } else { format!("{word} {rest}") }

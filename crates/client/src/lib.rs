@@ -55,4 +55,4 @@ mod wire;
 
 pub use hint::hint;
 pub use remote::Remote;
-pub use sandboxes::{Key, KeyPage, KeyWish, MadeKey, SandboxFs, Server};
+pub use sandboxes::{Key, KeyPage, KeyWish, MadeKey, Presence, SandboxFs, Server};

@@ -189,6 +189,33 @@ fn a_watch_outlives_the_restart_of_its_server_and_says_that_it_may_have_missed_s
 }
 
 #[test]
+fn people_read_that_the_server_went_and_came_back() {
+    let site = Site::new();
+    let url = site.store();
+    let server = site.serve_store(&url, &[]);
+    let port = server.url().rsplit(':').next().unwrap().trim_end_matches('/').to_owned();
+    let mut desk = Desk { site, server };
+    let mut command = desk.site.sandkeep();
+    command.args(["watch", "--sandbox", "main", "--endpoint", desk.server.url()]);
+    command.args(["--token", TOKEN]).stderr(Stdio::piped());
+    let mut watching = Watching::start(command);
+    let mut remarks = BufReader::new(watching.child.stderr.take().unwrap()).lines();
+    let mut remark = || remarks.next().unwrap().unwrap();
+    assert_eq!(remark(), "watching /");
+    desk.server.signal(Signal::KILL);
+    assert_eq!(remark(), "the server is away: waiting for it, for a minute at most");
+    let mut command = desk.site.sandkeep();
+    command.args(["serve", "--store", &url, "--port", &port, "--token", TOKEN, "--json"]);
+    desk.server = Server::start(command);
+    assert_eq!(remark(), "the server is back");
+    // Nothing happened meanwhile, and nothing is said of it.
+    desk.put("main", "after", "x");
+    let mut line = String::new();
+    watching.lines.read_line(&mut line).unwrap();
+    assert_eq!(line, "created   /after\n");
+}
+
+#[test]
 fn a_watch_ends_with_its_key() {
     let desk = Desk::new();
     let made = desk.json(&["keys", "create", "viewer"]);

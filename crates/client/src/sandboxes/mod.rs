@@ -14,3 +14,4 @@ mod wire;
 pub use self::keys::{Key, KeyPage, KeyWish, MadeKey};
 pub use self::server::Server;
 pub use self::tree::SandboxFs;
+pub use self::watch::Presence;

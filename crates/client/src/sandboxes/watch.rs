@@ -27,28 +27,46 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long to wait before coming back the first time, and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
 
-/// Begins a watch. What fails later ends the stream, unless it passes.
-pub(super) async fn watch(
-    files: &SandboxFs,
-    dir: &SandboxPath,
-    wish: Watch,
-) -> Result<NoticeStream> {
-    files.must_be_live().map_err(|err| err.on(dir))?;
-    let Watch { recursive, after } = wish;
-    let mut watcher = Watcher {
-        files: files.clone(),
-        dir: dir.clone(),
-        recursive,
-        after,
-        body: incoming::nothing(),
-        events: Events::default(),
-        found: VecDeque::new(),
-    };
-    watcher.connect().await?;
-    let notices = stream::try_unfold(watcher, |mut watcher| async {
-        Ok(Some((watcher.next().await?, watcher)))
-    });
-    Ok(notices.boxed())
+/// Whether the server is there that a watch is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It is gone, and waited for.
+    Away,
+    /// It is there again, and tells what happened meanwhile, or to resync.
+    Back,
+}
+
+/// Whom to tell of it.
+type Tell = Box<dyn Fn(Presence) + Send>;
+
+impl SandboxFs {
+    /// As [`watch`](engine::FileSystem::watch), which waits for a server that is away, and says so.
+    /// A line that is merely cut is not worth a word.
+    pub async fn watch_patiently(
+        &self,
+        dir: &SandboxPath,
+        wish: Watch,
+        tell: impl Fn(Presence) + Send + 'static,
+    ) -> Result<NoticeStream> {
+        self.must_be_live().map_err(|err| err.on(dir))?;
+        let Watch { recursive, after } = wish;
+        let mut watcher = Watcher {
+            files: self.clone(),
+            dir: dir.clone(),
+            recursive,
+            after,
+            tell: Box::new(tell),
+            body: incoming::nothing(),
+            events: Events::default(),
+            found: VecDeque::new(),
+        };
+        watcher.connect().await?;
+        // What fails from here on ends the stream, unless it passes.
+        let notices = stream::try_unfold(watcher, |mut watcher| async {
+            Ok(Some((watcher.next().await?, watcher)))
+        });
+        Ok(notices.boxed())
+    }
 }
 
 /// A watch, and the connection that it has for the time being.
@@ -58,6 +76,7 @@ struct Watcher {
     recursive: bool,
     /// What was told last.
     after: Option<Cursor>,
+    tell: Tell,
     body: ByteStream,
     events: Events,
     /// What the last piece of the body held.
@@ -88,12 +107,17 @@ impl Watcher {
     /// Comes back behind what was told last, again and again while there is hope.
     async fn resume(&mut self) -> Result<()> {
         let (begun, [mut pause, longest]) = (Instant::now(), PAUSES);
+        let mut is_away = false;
         loop {
             sleep(pause).await;
             match self.connect().await {
                 Err(err) if may_pass(err.kind()) && begun.elapsed() < PATIENCE => {
+                    if !std::mem::replace(&mut is_away, true) {
+                        (self.tell)(Presence::Away);
+                    }
                     pause = (pause * 2).min(longest);
                 }
+                Ok(()) if is_away => return Ok((self.tell)(Presence::Back)),
                 outcome => return outcome,
             }
         }

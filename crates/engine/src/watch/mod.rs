@@ -120,7 +120,7 @@ impl Loss {
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::UnknownCursor => "the cursor is of another watch, or of one that is forgotten",
+            Self::UnknownCursor => "what was told before is not remembered",
             Self::TooSlow => "more happened than is remembered",
             Self::Overflow => "more happened at once than the machine could tell",
             Self::Confused => "things moved too fast to be followed",
