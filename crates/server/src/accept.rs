@@ -76,8 +76,6 @@ struct Door {
     places: Arc<Places>,
     refusals: Arc<Semaphore>,
     tasks: TaskTracker,
-    /// Asks connections to end after what they are doing.
-    ending: CancellationToken,
     /// Ends connections where they are.
     closed: CancellationToken,
 }
@@ -89,7 +87,6 @@ impl Door {
             places: Places::new(app.most_connections),
             refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
             tasks: TaskTracker::new(),
-            ending: CancellationToken::new(),
             closed: CancellationToken::new(),
             app,
         }
@@ -107,7 +104,7 @@ impl Door {
 
     fn serve(&self, stream: TcpStream, place: Place) {
         let app = Arc::clone(&self.app);
-        let (ending, closed) = (self.ending.clone(), self.closed.clone());
+        let (ending, closed) = (app.ending.clone(), self.closed.clone());
         let router = self.router.clone();
         let serving = connection::serve(stream, router, app.timeouts, place.pace(), ending);
         self.tasks.spawn(async move {
@@ -125,7 +122,7 @@ impl Door {
     fn refuse(&self, mut stream: TcpStream) {
         self.app.metrics.refused.inc();
         let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
-        let ending = self.ending.clone();
+        let ending = self.app.ending.clone();
         self.tasks.spawn(ending.run_until_cancelled_owned(async move {
             if stream.write_all(REFUSAL.as_bytes()).await.is_ok() {
                 connection::linger(stream).await;
@@ -135,7 +132,7 @@ impl Door {
     }
 
     async fn close(self) {
-        self.ending.cancel();
+        self.app.ending.cancel();
         self.tasks.close();
         let under_way = self.tasks.len();
         tracing::info!(connections = under_way, "stopping");

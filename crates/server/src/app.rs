@@ -15,6 +15,7 @@ use engine::{
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use thiserror::Error;
+use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 
@@ -50,6 +51,8 @@ pub struct App {
     pub(crate) metrics: Metrics,
     pub(crate) gate: Gate,
     pub(crate) peers: Peers,
+    /// Asks connections to end after what they are doing, and what would never end to do so.
+    pub(crate) ending: CancellationToken,
     cors: CorsLayer,
 }
 
@@ -97,6 +100,7 @@ impl App {
             most_connections: options.most_connections,
             metrics: Metrics::new(),
             peers: Peers::new(),
+            ending: CancellationToken::new(),
         }))
     }
 

@@ -81,6 +81,20 @@ async fn an_answer_that_is_being_taken_is_sent_to_its_end() {
 }
 
 #[tokio::test]
+async fn whoever_watches_does_not_delay_the_end() {
+    let mut options = Options::new(Access::Open);
+    options.timeouts.drain = SOON * 3;
+    let server = Server::with(options).await;
+    let mut stream = server.connect().await;
+    stream.write_all(&ask("GET", "/v1/sandboxes/test/fs-watch").into_bytes()).await.unwrap();
+    assert_eq!(answer(&mut stream, false).await.status, 200);
+    server.stop.send(()).unwrap();
+    tokio::time::timeout(SOON, server.ended).await.unwrap().unwrap().unwrap();
+    // It ends as a whole answer does, not in the middle.
+    assert!(rest(&mut stream).await.unwrap().ends_with(b"\r\n0\r\n\r\n"));
+}
+
+#[tokio::test]
 async fn a_request_that_does_not_end_is_cut_off_after_the_drain_timeout() {
     let mut options = Options::new(Access::Open);
     options.timeouts.drain = Duration::from_millis(200);

@@ -11,6 +11,7 @@ use http::HeaderMap;
 use http::header::HeaderName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
@@ -181,15 +182,14 @@ pub(super) async fn watch(
     // An error ends the stream: whoever comes back is told more.
     let events = events.take_while(|event| std::future::ready(event.is_some()));
     let events = events.filter_map(|event| std::future::ready(event.map(Ok::<_, Infallible>)));
-    let events = events.take_until(revoked(visit));
+    let events = events.take_until(over(visit));
     let kept = KeepAlive::new().interval(HEARTBEAT);
     Ok(Sse::new(events).keep_alive(kept).into_response())
 }
 
-/// Ends when whoever watches may not any more, or the sandbox is gone.
-async fn revoked(visit: Visit) {
-    loop {
-        tokio::time::sleep(RECHECK).await;
+/// Ends when whoever watches may not any more, the sandbox is gone, or the server ends.
+async fn over(visit: Visit) {
+    while timeout(RECHECK, visit.ending.cancelled()).await.is_err() {
         let is_good = match visit.caller.actor {
             Some(Actor::Key(id)) => matches!(visit.keys.find(&id).await, Ok(Some(_))),
             Some(Actor::Token) | None => true,

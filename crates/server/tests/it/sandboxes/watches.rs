@@ -1,9 +1,11 @@
 //! `fs-watch`: events as things happen.
 
+use serde_json::json;
+use server::{Access, Options};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{HOST, VIRTUAL, serving};
+use super::{HOST, VIRTUAL, json_body, serving};
 use crate::http::{SOON, Server, ask};
 
 /// Reads events until one of them holds this text; gives everything that was read.
@@ -57,6 +59,27 @@ async fn what_happens_is_told_and_whoever_comes_back_misses_nothing() {
         assert!(missed.contains("two.txt") && missed.contains("one.txt"), "{missed}");
         assert!(!missed.contains("resync"), "{missed}");
     }
+}
+
+#[tokio::test]
+async fn a_key_for_a_part_of_a_directory_misses_nothing_either() {
+    let server = Server::with(Options::new(Access::Token("token".into()))).await;
+    server.put("part/d/f", "1");
+    let wish = json!({"role": "viewer", "sandboxes": ["test"], "prefix": "part"});
+    let make = json_body("POST", "/v1/keys", &wish).header("authorization", "Bearer token");
+    let made = server.send(make).await.json();
+    let key = format!("Bearer {}", made["key"].as_str().unwrap());
+    let target = format!("{HOST}/fs-watch/part");
+    let mut stream = server.connect().await;
+    let begin = ask("GET", &target).header("authorization", &key);
+    stream.write_all(&begin.clone().into_bytes()).await.unwrap();
+    let cursor = last_id(&until(&mut stream, "event: here").await).to_owned();
+    drop(stream);
+    server.put("part/d/missed", "1");
+    let mut stream = server.connect().await;
+    stream.write_all(&begin.header("last-event-id", &cursor).into_bytes()).await.unwrap();
+    let missed = until(&mut stream, "part/d/missed").await;
+    assert!(!missed.contains("resync"), "{missed}");
 }
 
 #[tokio::test]
