@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::{EntryKind, Loss, NoticeKind, SandboxPath};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
@@ -94,10 +94,18 @@ impl Body {
             if self.left == 0 {
                 self.left = self.chunk().await?;
             }
-            self.left -= 1;
-            match self.stream.read_u8().await? {
-                b'\n' => return Ok(String::from_utf8(line).unwrap()),
-                byte => line.push(byte),
+            let there = self.stream.fill_buf().await?;
+            if there.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let there = &there[..there.len().min(self.left)];
+            let end = there.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(there.len(), |end| end + 1);
+            line.extend_from_slice(&there[..end.unwrap_or(taken)]);
+            self.stream.consume(taken);
+            self.left -= taken;
+            if end.is_some() {
+                return Ok(String::from_utf8(line).unwrap());
             }
         }
     }

@@ -36,6 +36,8 @@ const CHANGES: usize = 10_000;
 const CUTS: usize = 100;
 /// How many change things at a time.
 const WRITERS: usize = 4;
+/// How many notices may wait for those who look.
+const SEVERAL: usize = 32;
 /// How long a line that is to be cut may be quiet before.
 const SOON: Duration = Duration::from_millis(100);
 
@@ -175,7 +177,7 @@ async fn cut_again_and_again(line: Line, leave: Arc<Semaphore>, seed: u64) {
 
 /// What our client is told, which comes back by itself.
 fn by_client(server: SocketAddr) -> mpsc::Receiver<NoticeKind> {
-    let (tell, told) = mpsc::channel(1);
+    let (tell, told) = mpsc::channel(SEVERAL);
     let _watching = tokio::spawn(async move {
         let wish = Watch { recursive: true, after: None };
         let mut stream = client_of(server).watch(&SandboxPath::root(), wish).await.unwrap();
@@ -190,7 +192,7 @@ fn by_client(server: SocketAddr) -> mpsc::Receiver<NoticeKind> {
 
 /// What a browser is told.
 fn by_browser(server: SocketAddr) -> mpsc::Receiver<NoticeKind> {
-    let (tell, told) = mpsc::channel(1);
+    let (tell, told) = mpsc::channel(SEVERAL);
     let _watching = tokio::spawn(async move {
         let mut browser = Browser::new(server, "/v1/sandboxes/trial/fs-watch");
         while tell.send(browser.next().await).await.is_ok() {}
