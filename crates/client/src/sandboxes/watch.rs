@@ -117,8 +117,12 @@ impl Watcher {
                     }
                     pause = (pause * 2).min(longest);
                 }
-                Ok(()) if is_away => return Ok((self.tell)(Presence::Back)),
-                outcome => return outcome,
+                outcome => {
+                    if is_away && outcome.is_ok() {
+                        (self.tell)(Presence::Back);
+                    }
+                    return outcome;
+                }
             }
         }
     }

@@ -127,11 +127,9 @@ impl Body {
 fn notice(said: &str) -> NoticeKind {
     let said: Value = serde_json::from_str(said).unwrap();
     let at = |field: &str| SandboxPath::clamped(said[field].as_str().unwrap()).unwrap();
-    let entry = said["kind"].as_str().map(|kind| match kind {
-        "file" => EntryKind::File,
-        "directory" => EntryKind::Directory,
-        "symlink" => EntryKind::Symlink,
-        other => panic!("{other}"),
+    let entry = said["kind"].as_str().map(|kind| {
+        let kinds = ["file", "directory", "symlink"].iter().position(|known| *known == kind);
+        [EntryKind::File, EntryKind::Directory, EntryKind::Symlink][kinds.unwrap()]
     });
     match said["change"].as_str().unwrap() {
         "here" => NoticeKind::Here,
@@ -139,10 +137,10 @@ fn notice(said: &str) -> NoticeKind {
         "modified" => NoticeKind::Modified { path: at("path"), entry },
         "removed" => NoticeKind::Removed { path: at("path"), entry },
         "renamed" => NoticeKind::Renamed { from: at("from"), path: at("path"), entry },
-        "resync" => {
+        other => {
+            assert_eq!(other, "resync");
             let why = Loss::from_word(said["reason"].as_str().unwrap()).unwrap();
             NoticeKind::Resync { why }
         }
-        other => panic!("{other}"),
     }
 }

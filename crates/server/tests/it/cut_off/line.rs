@@ -65,7 +65,7 @@ impl Line {
         };
         if said == Said::NoMore {
             // Every other time what is still on its way is lost, too.
-            if self.cuts() % 2 == 0 {
+            if self.cuts().is_multiple_of(2) {
                 near.set_zero_linger().unwrap();
             }
             drop((near, far));

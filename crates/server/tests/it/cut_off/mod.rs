@@ -3,6 +3,8 @@
 //! Two watch at a time, each over a line of his own that is cut between any two bytes: our client,
 //! and what a browser does. Both believe what they are told, and must know everything in the end.
 
+#![expect(clippy::print_stdout, reason = "how often it had to begin anew is a figure to look at")]
+
 mod believer;
 mod browser;
 mod line;
@@ -151,7 +153,7 @@ impl Served {
         let writer = |number: usize| {
             let (leave, seed) = (Arc::clone(leave), seed * 100 + number as u64);
             // Half of them ask nobody, where that is possible.
-            if let Some(outer) = agent_in.filter(|_| number % 2 == 0) {
+            if let Some(outer) = agent_in.filter(|_| number.is_multiple_of(2)) {
                 let agent = Agent { root: outer.join("root"), outside: outer.join("outside") };
                 let runtime = Handle::current();
                 return tokio::task::spawn_blocking(move || {
