@@ -108,8 +108,9 @@ impl Served {
     /// Changes the tree 10,000 times while two who watch are cut off 100 times each, and holds that
     /// both then know exactly what is there. Gives how often each had to list everything anew.
     async fn hold_through(&self, seed: u64, agent_in: Option<&Path>) -> [usize; 2] {
-        for dir in 0..DIRS {
-            self.files.create_dir(&at(&format!("/d{dir}")), Parents::Create).await.unwrap();
+        let dirs = (0..DIRS).map(|dir| format!("/d{dir}"));
+        for dir in dirs.chain(["/kept".to_owned()]) {
+            self.files.create_dir(&at(&dir), Parents::Create).await.unwrap();
         }
         let lines = [Line::to(self.server).await, Line::to(self.server).await];
         let watches = [by_client(lines[0].address), by_browser(lines[1].address)];
