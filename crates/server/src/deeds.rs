@@ -123,3 +123,32 @@ impl Doer {
         *logs = there;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::{Limits, Sandbox, Store};
+    use futures::FutureExt as _;
+
+    use super::*;
+    use crate::options::{Access, Options};
+
+    #[tokio::test]
+    async fn a_deed_whose_doer_goes_away_in_the_middle_is_written_down() {
+        let (id, root) = (SandboxId::parse("main").unwrap(), SandboxPath::root());
+        let files = Store::in_memory().create(&id, Limits::default()).await.unwrap();
+        let sandbox = Sandbox { id, files: Arc::new(files), prefix: root.clone(), home: root };
+        let app = App::new(sandbox, Options::new(Access::Open)).unwrap();
+        let recorder = Recorder::new(app.audit.clone(), Some(Actor::Token), Some("r-1".into()));
+        let caller = Caller::owner(Some(Actor::Token));
+        let doer = Doer { app: Arc::clone(&app), caller, recorder };
+        let endless = std::future::pending::<Result<()>>();
+        let deed = Deed::new("revoke_key").about("abcdefghij01");
+        let mut doing = Box::pin(doer.does(deed, endless, |()| Told::default()));
+        assert!(doing.as_mut().now_or_never().is_none());
+        drop(doing);
+        let page = app.audit.events(&AuditLog::Server, None, 9).await.unwrap();
+        let [event] = &page.events[..] else { panic!("{:?}", page.events) };
+        assert_eq!((&*event.operation, &event.outcome), ("revoke_key", &Outcome::Abandoned));
+        assert_eq!(event.subject.as_deref(), Some("abcdefghij01"));
+    }
+}

@@ -297,6 +297,8 @@ async fn every_change_leaves_its_event_and_no_look_does() {
         }
         if !events.is_empty() {
             court.world.furnish().await;
+            let moved = "/v1/sandboxes/mine/fs/moved.txt";
+            court.world.as_owner("DELETE", moved, &Value::Null).await;
         }
     }
 }
