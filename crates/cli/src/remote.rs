@@ -60,11 +60,9 @@ pub(crate) fn unreachable(endpoint: &str, local: Option<&str>) -> String {
 
 /// What to do about a token that is wrong, or a key that allows too little.
 pub(crate) fn forbidden(err: &Error) -> String {
-    // A server that knows who asks says what his key lacks; one that does not has no more to say.
+    // A server that knows who asks says what he lacks; one that does not has no more to say.
     match client::hint(err) {
-        Some(hint) if hint.contains("role") => {
-            format!("{hint}: --token KEY, or SANDKEEP_TOKEN")
-        }
+        Some(hint) if !client::is_stranger(err) => hint.to_owned(),
         Some(_) | None => "give the server's token with --token or SANDKEEP_TOKEN".into(),
     }
 }

@@ -11,16 +11,28 @@ pub fn hint(err: &Error) -> Option<&str> {
     source.downcast_ref::<Hint>().map(|hint| hint.advice.as_str())
 }
 
+/// Whether the server did not know who asked: the token or key is missing, wrong or revoked.
+pub fn is_stranger(err: &Error) -> bool {
+    let source = StdError::source(err).and_then(|source| source.downcast_ref::<Hint>());
+    source.is_some_and(|hint| hint.is_for_stranger)
+}
+
 /// Advice that travels with an error, as the first of its sources.
 #[derive(Debug)]
 pub(crate) struct Hint {
     advice: String,
+    is_for_stranger: bool,
     cause: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Hint {
     pub(crate) fn new(advice: impl Into<String>) -> Self {
-        Self { advice: advice.into(), cause: None }
+        Self { advice: advice.into(), is_for_stranger: false, cause: None }
+    }
+
+    /// The same advice, for whoever the server does not know.
+    pub(crate) fn for_stranger(self) -> Self {
+        Self { is_for_stranger: true, ..self }
     }
 
     pub(crate) fn about(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {

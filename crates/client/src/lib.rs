@@ -53,6 +53,6 @@ mod sandboxes;
 mod transport;
 mod wire;
 
-pub use hint::hint;
+pub use hint::{hint, is_stranger};
 pub use remote::Remote;
 pub use sandboxes::{Key, KeyPage, KeyWish, MadeKey, Presence, SandboxFs, Server};

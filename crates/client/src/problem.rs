@@ -52,6 +52,9 @@ fn error(status: StatusCode, problem: Problem) -> Error {
         err = err.on(&path);
     }
     match problem.hint.or_else(|| advice(status)) {
+        Some(hint) if status == StatusCode::UNAUTHORIZED => {
+            err.because(Hint::new(hint).for_stranger())
+        }
         Some(hint) => err.because(Hint::new(hint)),
         None => err,
     }
@@ -122,7 +125,7 @@ fn advice(status: StatusCode) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hint;
+    use crate::{hint, is_stranger};
 
     fn read(status: u16, body: &str) -> Error {
         let problem = serde_json::from_str(body).unwrap_or_default();
@@ -194,6 +197,14 @@ mod tests {
         );
         assert_eq!(err.kind(), ErrorKind::Forbidden);
         assert!(hint(&err).unwrap().contains("token"));
+        assert!(is_stranger(&err));
+    }
+
+    #[test]
+    fn who_is_known_and_may_not_is_no_stranger_whatever_the_words_are() {
+        let err = read(403, r#"{"error":"no","kind":"forbidden","hint":"token, role, key"}"#);
+        assert_eq!(err.kind(), ErrorKind::Forbidden);
+        assert!(!is_stranger(&err));
     }
 
     #[test]

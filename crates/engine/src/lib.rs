@@ -38,8 +38,8 @@ mod workspace;
 
 pub use archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 pub use audit::{
-    Audit, AuditCursor, AuditEvent, AuditLog, AuditPage, AuditSink, Outcome, Pending, Recorder,
-    Retention, Told,
+    Audit, AuditCursor, AuditEvent, AuditLog, AuditPage, AuditSink, LostEvents, Outcome, Pending,
+    Recorder, Retention, Told,
 };
 pub use batch::Step;
 pub use blocking_facade::{
@@ -71,7 +71,7 @@ pub use search::{
     Finding, FindingStream, FoundLine, Letters, Pattern, SearchBudget, SearchEnd, SearchQuery,
     SearchSummary, Syntax, search,
 };
-pub use sessions::Sessions;
+pub use sessions::{SessionRoom, Sessions};
 pub use snapshot::{
     Difference, DifferenceKind, DifferenceStream, NewSnapshot, Point, Snapshot, SnapshotId,
     Snapshots,

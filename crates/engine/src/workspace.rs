@@ -1,5 +1,6 @@
 //! One caller's hold on one sandbox: everything a face needs, and nothing else.
 
+mod changes;
 mod snapshots;
 mod views;
 
@@ -8,11 +9,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
-use crate::audit::{Recorder, Told, is_refusal};
+use crate::audit::{AuditEvent, AuditLog, Outcome, Pending, Recorder, Told, is_refusal};
 use crate::{
     ByteStream, Content, Depth, Edit, Edited, Entry, EntryStream, Error, ErrorKind, If, Leader,
     Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, Sandbox,
-    SandboxPath, Span, Step, Target, Usage, Watch, WriteOptions, Written,
+    SandboxPath, Span, Target, Usage, Watch, WriteOptions, Written,
 };
 
 /// What a caller may do. Each role may do what the ones before it may.
@@ -77,7 +78,7 @@ impl Workspace {
         options: WriteOptions,
     ) -> Result<Written> {
         let work = self.sandbox.files.write(file, body, options);
-        self.change("write", Subject::At(file), work, told_written).await
+        self.change("write", Subject::at(file), work, told_written).await
     }
 
     /// Replaces text in a file. Whoever may look may also see what an edit would do.
@@ -87,8 +88,9 @@ impl Workspace {
         if is_dry {
             return self.look("edit", file, work).await;
         }
-        let told = |edited: &Edited| Told::entry(&edited.entry);
-        self.change("edit", Subject::At(file), work, told).await
+        let told =
+            |edited: &Edited| Told { bytes: Some(edited.entry.size), ..Told::entry(&edited.entry) };
+        self.change("edit", Subject::at(file), work, told).await
     }
 
     /// A handle for reads and writes at any offset.
@@ -101,7 +103,7 @@ impl Workspace {
         match options {
             OpenOptions::Read => self.look("open", file, work).await,
             OpenOptions::Write(_) => {
-                self.change("open", Subject::At(file), work, |_| Told::default()).await
+                self.change("open", Subject::at(file), work, |_| Told::default()).await
             }
         }
     }
@@ -109,13 +111,13 @@ impl Workspace {
     /// Makes a directory.
     pub async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
         let work = self.sandbox.files.create_dir(dir, parents);
-        self.change("create_dir", Subject::At(dir), work, Told::entry).await
+        self.change("create_dir", Subject::at(dir), work, Told::entry).await
     }
 
     /// Makes a symbolic link.
     pub async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {
         let work = self.sandbox.files.symlink(link, target);
-        self.change("symlink", Subject::At(link), work, Told::entry).await
+        self.change("symlink", Subject::at(link), work, Told::entry).await
     }
 
     /// What a symbolic link holds.
@@ -126,7 +128,7 @@ impl Workspace {
     /// Removes a file, a link itself, or a directory.
     pub async fn remove(&self, path: &SandboxPath, depth: Depth, expected: If) -> Result<()> {
         let work = self.sandbox.files.remove(path, depth, expected);
-        self.change("remove", Subject::At(path), work, |()| Told::default()).await
+        self.change("remove", Subject::at(path), work, |()| Told::default()).await
     }
 
     /// Moves anything.
@@ -137,7 +139,7 @@ impl Workspace {
         target: Target,
     ) -> Result<Entry> {
         let work = self.sandbox.files.rename(from, to, target);
-        self.change("rename", Subject::Moved { from, to }, work, Told::entry).await
+        self.change("rename", Subject::moved(from, to), work, Told::entry).await
     }
 
     /// Copies anything.
@@ -148,13 +150,13 @@ impl Workspace {
         target: Target,
     ) -> Result<Entry> {
         let work = self.sandbox.files.copy(from, to, target);
-        self.change("copy", Subject::Moved { from, to }, work, Told::entry).await
+        self.change("copy", Subject::moved(from, to), work, Told::entry).await
     }
 
     /// Changes the mode or the time of a file or directory.
     pub async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
         let work = self.sandbox.files.set_metadata(path, change);
-        self.change("set_metadata", Subject::At(path), work, Told::entry).await
+        self.change("set_metadata", Subject::at(path), work, Told::entry).await
     }
 
     /// How much the tree holds.
@@ -172,7 +174,8 @@ impl Workspace {
         limits: ArchiveLimits,
     ) -> Result<Unpacked> {
         let work = self.sandbox.files.unpack(dir, archive, format, limits);
-        self.change("unpack", Subject::At(dir), work, |_| Told::default()).await
+        let told = |unpacked: &Unpacked| Told { count: Some(unpacked.entries), ..Told::default() };
+        self.change("unpack", Subject::at(dir), work, told).await
     }
 
     /// An archive of what a directory holds, or of one file.
@@ -183,12 +186,6 @@ impl Workspace {
         limits: ArchiveLimits,
     ) -> Result<ByteStream> {
         self.look("pack", path, self.sandbox.files.pack(path, format, limits)).await
-    }
-
-    /// Takes steps in order, all of them or none.
-    pub async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
-        let work = self.sandbox.files.batch(steps);
-        self.change("batch", Subject::At(&SandboxPath::root()), work, |_| Told::default()).await
     }
 
     /// What happens in a directory, or in everything beneath it. The deadline is for the beginning.
@@ -215,12 +212,9 @@ impl Workspace {
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         if self.role < needed {
-            let message = format!("the role {:?} may not {operation}", self.role);
-            if let Some(recorder) = &self.recorder {
-                let pending = recorder.begin(&self.sandbox.id, operation, path, None);
-                pending.refuse("role").await;
-            }
-            return Err(Error::new(ErrorKind::Forbidden, message.to_lowercase()).on(path));
+            let role = format!("{:?}", self.role).to_lowercase();
+            let message = format!("the role {role} may not {operation}");
+            return Err(Error::new(ErrorKind::Forbidden, message).on(path));
         }
         let began = Instant::now();
         let outcome = match self.deadline {
@@ -243,9 +237,11 @@ impl Workspace {
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let outcome = self.run(Role::Viewer, operation, path, work).await;
-        let refusal = outcome.as_ref().err().map(Error::kind).filter(|kind| is_refusal(*kind));
-        if let (Some(recorder), Some(kind)) = (&self.recorder, refusal) {
-            recorder.begin(&self.sandbox.id, operation, path, None).end(Err(kind)).await;
+        if let Err(err) = &outcome
+            && is_refusal(err.kind())
+            && let Some(pending) = self.begin(operation, Subject::at(path))
+        {
+            pending.end(Err(err)).await;
         }
         outcome
     }
@@ -258,27 +254,49 @@ impl Workspace {
         work: impl Future<Output = Result<T>>,
         told: impl FnOnce(&T) -> Told,
     ) -> Result<T> {
-        let (asked, path, from) = match subject {
-            Subject::At(path) => (path, path, None),
-            Subject::Moved { from, to } => (from, to, Some(from)),
-        };
-        // That the role is too small is written down where it is found.
-        let recorder = self.recorder.as_ref().filter(|_| self.role >= Role::Developer);
-        let pending =
-            recorder.map(|recorder| recorder.begin(&self.sandbox.id, operation, path, from));
+        let pending = self.begin(operation, subject);
+        let asked = subject.from.unwrap_or(subject.path);
         let outcome = self.run(Role::Developer, operation, asked, work).await;
         if let Some(pending) = pending {
-            let ended = outcome.as_ref().map(told).map_err(Error::kind);
-            pending.end(ended).await;
+            pending.end(outcome.as_ref().map(told)).await;
         }
         outcome
+    }
+
+    /// Begins to write down what is about to happen, if it is written down at all.
+    fn begin(&self, operation: &'static str, subject: Subject<'_>) -> Option<Pending<'_>> {
+        let recorder = self.recorder.as_ref()?;
+        let Subject { path, from, id } = subject;
+        let event = AuditEvent {
+            sandbox: Some(self.sandbox.id.clone()),
+            path: Some(path.clone()),
+            from: from.cloned(),
+            subject: id.map(Into::into),
+            ..recorder.event(operation, Outcome::Abandoned)
+        };
+        let log = AuditLog::Sandbox(self.sandbox.id.clone());
+        Some(recorder.begin(vec![log], event))
     }
 }
 
 /// What a change is about.
-enum Subject<'a> {
-    At(&'a SandboxPath),
-    Moved { from: &'a SandboxPath, to: &'a SandboxPath },
+#[derive(Clone, Copy, Debug)]
+struct Subject<'a> {
+    path: &'a SandboxPath,
+    /// Where it was before.
+    from: Option<&'a SandboxPath>,
+    /// The snapshot.
+    id: Option<&'a str>,
+}
+
+impl<'a> Subject<'a> {
+    fn at(path: &'a SandboxPath) -> Self {
+        Self { path, from: None, id: None }
+    }
+
+    fn moved(from: &'a SandboxPath, to: &'a SandboxPath) -> Self {
+        Self { from: Some(from), ..Self::at(to) }
+    }
 }
 
 fn told_written(written: &Written) -> Told {

@@ -8,32 +8,28 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use engine::{
-    ArchiveLimits, Audit, AuditEvent, AuditLog, Keys, Limits, MainKind, Outcome, Recorder,
-    Registry, RegistryOptions, Retention, Sandbox, SandboxId, SandboxKind, SandboxPath, Sessions,
-    Store,
+    ArchiveLimits, Audit, Keys, Limits, MainKind, Registry, RegistryOptions, Retention, Sandbox,
+    SandboxKind, SandboxPath, SessionRoom, Sessions, Store,
 };
-use http::request::Parts;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 
 use crate::auth::{self, Gate};
-use crate::caller::Caller;
 use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
 use crate::peers::{self, Peers};
 use crate::problem::{Class, Problem};
 use crate::quota::{self, Quotas};
-use crate::{cors, faces, framing, observe, visit};
+use crate::{cors, faces, framing, observe, refusals, visit};
 
-/// How many sessions may be open at once.
-const MOST_SESSIONS: usize = 65_536;
+/// How many sessions may be open at once, of all and of one key, and how long an unused one is kept.
+const SESSIONS: SessionRoom =
+    SessionRoom { most: 65_536, each: 4096, idle: Duration::from_hours(7 * 24) };
 /// How long a server that ends waits for its audit to be stored.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long an unused session is kept.
-const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// One server over its sandboxes.
 #[derive(Debug)]
@@ -92,7 +88,7 @@ impl App {
             audit: Audit::new(Some(registry.store()), options.audit, Retention::default()),
             quotas: Quotas::new(options.per_key),
             registry,
-            sessions: Sessions::new(MOST_SESSIONS, SESSION_IDLE),
+            sessions: Sessions::new(SESSIONS),
             working_directory: options.working_directory,
             archive_limits: options.archive_limits,
             strip_workspace_prefix: options.strip_workspace_prefix,
@@ -102,12 +98,6 @@ impl App {
             peers: Peers::new(),
             ending: CancellationToken::new(),
         }))
-    }
-
-    /// Who does something, and where it is written down.
-    pub(crate) fn recorder(&self, caller: &Caller, request: &HeaderMap) -> Recorder {
-        let (audit, by) = (self.audit.clone(), caller.actor);
-        Recorder { audit, by, request: observe::id_in(request) }
     }
 
     /// Waits until everything that was done is written down, but not for ever.
@@ -123,31 +113,9 @@ impl App {
         }
     }
 
-    /// Writes down that somebody was not let in.
-    pub(crate) async fn note_stranger(&self, request: &Parts) {
-        let path = request.uri.path();
-        let id = path.strip_prefix("/v1/sandboxes/").and_then(|rest| rest.split('/').next());
-        let event = AuditEvent {
-            sandbox: id.and_then(|id| SandboxId::parse(id).ok()),
-            request: observe::id_in(&request.headers),
-            ..AuditEvent::new("enter", Outcome::Refused("no valid key or token".into()))
-        };
-        self.audit.record(AuditLog::Gate, event).await;
-    }
-
-    /// Writes down that somebody asked for a sandbox that he may not see.
-    pub(crate) async fn note_unseen(&self, caller: &Caller, id: &SandboxId, headers: &HeaderMap) {
-        let event = AuditEvent {
-            by: caller.actor,
-            sandbox: Some(id.clone()),
-            request: observe::id_in(headers),
-            ..AuditEvent::new("enter", Outcome::Refused("the key may not see the sandbox".into()))
-        };
-        self.audit.record(AuditLog::Gate, event).await;
-    }
-
     /// Every route. What is not guarded answers without a token: unknown routes among them.
     pub(crate) fn router(self: &Arc<Self>) -> Router {
+        let witness = from_fn_with_state(Arc::clone(self), refusals::note);
         let guard = from_fn_with_state(Arc::clone(self), auth::admit);
         let peers = from_fn_with_state(Arc::clone(self), peers::attend);
         let quota = from_fn_with_state(Arc::clone(self), quota::heed);
@@ -157,6 +125,7 @@ impl App {
             .route_layer(enter)
             .route_layer(quota)
             .route_layer(guard)
+            .route_layer(witness)
             .merge(faces::open())
             .fallback(unknown_route)
             .layer(self.cors.clone())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use engine::{Actor, Grant, SecretHash};
+use engine::{Actor, Grant, Recorder, SecretHash};
 use http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::uri::Authority;
@@ -14,10 +14,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use crate::app::{App, SetupError};
 use crate::caller::Caller;
-use crate::faces;
 use crate::options::{Access, Options};
 use crate::pace::Pace;
 use crate::problem::{Class, Problem};
+use crate::refusals::Docket;
+use crate::{faces, observe};
 
 /// What every key begins with.
 const KEY: &str = "ask_";
@@ -60,17 +61,20 @@ pub(crate) async fn admit(State(app): State<Arc<App>>, request: Request, next: N
     let (mut parts, body) = request.into_parts();
     match recognise(&app, &parts).await {
         Ok(caller) => {
+            let request = observe::id_in(&parts.headers);
+            let recorder = Recorder::new(app.audit.clone(), caller.actor, request);
+            if let Some(docket) = parts.extensions.get::<Docket>() {
+                docket.let_in(&caller, &recorder);
+            }
             parts.extensions.insert(caller);
+            parts.extensions.insert(recorder);
             // Only a test asks without a connection.
             if let Some(pace) = parts.extensions.get::<Arc<Pace>>() {
                 pace.let_in();
             }
             next.run(Request::from_parts(parts, body)).await
         }
-        Err(problem) => {
-            app.note_stranger(&parts).await;
-            problem.into_response()
-        }
+        Err(problem) => problem.into_response(),
     }
 }
 

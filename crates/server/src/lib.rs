@@ -33,6 +33,7 @@ mod query;
 mod quota;
 mod ranges;
 mod reading;
+mod refusals;
 mod remains;
 mod visit;
 

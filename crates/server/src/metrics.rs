@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::extract::MatchedPath;
+use engine::LostEvents;
 use http::Method;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
@@ -34,6 +36,8 @@ pub(crate) struct Metrics {
     pub(crate) refused: Counter,
     /// How many that were never let in lost their place to another.
     pub(crate) evicted: Counter,
+    /// How many events of the audit could not be written, by where to.
+    lost: Family<Destination, Counter>,
 }
 
 /// A request that ended.
@@ -53,6 +57,11 @@ struct Outcome {
     method: &'static str,
     route: Route,
     status: Status,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Destination {
+    to: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -121,7 +130,19 @@ impl Metrics {
         registry.register("refused_connections", "Clients turned away", refused.clone());
         let help = "Clients without a token that made room for others";
         registry.register("evicted_connections", help, evicted.clone());
-        Self { registry, requests, seconds, received, sent, connections, refused, evicted }
+        let lost = Family::<Destination, Counter>::default();
+        let help = "Events of the audit that could not be written";
+        registry.register("audit_events_lost", help, lost.clone());
+        Self { registry, requests, seconds, received, sent, connections, refused, evicted, lost }
+    }
+
+    /// Says how many events of the audit were lost by now.
+    pub(crate) fn tell_lost(&self, lost: LostEvents) {
+        let LostEvents { store, sink } = lost;
+        for (to, count) in [("store", store), ("sink", sink)] {
+            let counter = self.lost.get_or_create(&Destination { to });
+            counter.inner().store(count, Ordering::Relaxed);
+        }
     }
 
     /// Counts a request that ended.

@@ -102,12 +102,17 @@ struct Parts {
     headers: HeaderMap,
     message: String,
     path: Option<String>,
+    is_refusal: bool,
 }
 
 /// What an answer says that is a problem, for faces that say it in other words.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) message: String,
+    /// Why, without the path.
+    pub(crate) reason: String,
+    /// Whether somebody asked for what he may not.
+    pub(crate) is_refusal: bool,
     pub(crate) kind: Option<String>,
     pub(crate) path: Option<String>,
     pub(crate) hint: Option<String>,
@@ -131,7 +136,7 @@ impl Problem {
             hint: None,
         };
         let headers = HeaderMap::new();
-        Self(Box::new(Parts { status, details, headers, message, path: None }))
+        Self(Box::new(Parts { status, details, headers, message, path: None, is_refusal: false }))
     }
 
     /// A problem whose detail begins with the words of its type.
@@ -153,6 +158,12 @@ impl Problem {
 
     pub(crate) fn kind(mut self, word: &str) -> Self {
         self.0.details.kind = Some(word.to_owned());
+        self
+    }
+
+    /// Says that somebody asked for what he may not, where the kind does not say it.
+    pub(crate) fn refusal(mut self) -> Self {
+        self.0.is_refusal = true;
         self
     }
 
@@ -192,13 +203,38 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Parts { status, details, mut headers, message, path } = *self.0;
+        let Parts { status, details, mut headers, message, path, is_refusal } = *self.0;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         let mut response = (status, headers, render(&details)).into_response();
-        let ProblemDetails { kind, hint, .. } = details;
-        response.extensions_mut().insert(Told { message, kind, path, hint });
+        let ProblemDetails { kind, hint, details, .. } = details;
+        let spoken = details.map_or_else(|| message.clone(), |details| details.message);
+        let reason = match &path {
+            Some(path) => spoken.trim_end_matches(&format!(": {path}")).to_owned(),
+            None => spoken,
+        };
+        let is_refusal = is_refusal || kind.as_deref().is_some_and(is_refused);
+        let told = Told { message, reason, is_refusal, kind, path, hint };
+        response.extensions_mut().insert(told);
         response
     }
+}
+
+impl Told {
+    pub(crate) fn is_kind(&self, word: &str) -> bool {
+        self.kind.as_deref() == Some(word)
+    }
+
+    /// The kind, if it is one of the engine's.
+    pub(crate) fn kind(&self) -> Option<ErrorKind> {
+        self.kind.as_deref().and_then(ErrorKind::from_word)
+    }
+}
+
+/// Whether a kind says that somebody asked for what he may not.
+fn is_refused(kind: &str) -> bool {
+    let of_gate = ["token_invalid", "too_many_requests"];
+    let of_engine = [ErrorKind::Forbidden, ErrorKind::OutsideSandbox, ErrorKind::PermissionDenied];
+    of_gate.contains(&kind) || of_engine.iter().any(|refused| refused.word() == kind)
 }
 
 /// Compact JSON. The types of the wire have no maps with odd keys, so that this cannot fail.

@@ -1,8 +1,8 @@
 //! Query strings, read strictly: what the server knows must be given once and well.
 
 use axum::extract::FromRequestParts;
-use http::StatusCode;
 use http::request::Parts;
+use http::{StatusCode, Uri};
 use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
@@ -24,7 +24,7 @@ impl<S: Send + Sync, T: FromParams> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        T::from_params(&Params(parts.uri.query().unwrap_or_default())).map(Self)
+        T::from_params(&Params::of(&parts.uri)).map(Self)
     }
 }
 
@@ -33,7 +33,17 @@ impl<S: Send + Sync, T: FromParams> FromRequestParts<S> for Query<T> {
 #[derive(Debug)]
 pub(crate) struct Params<'a>(&'a str);
 
-impl Params<'_> {
+impl<'a> Params<'a> {
+    /// Those of an address.
+    pub(crate) fn of(uri: &'a Uri) -> Self {
+        Self(uri.query().unwrap_or_default())
+    }
+
+    /// Whether there is such a parameter, however its name is spelled.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.split('&').any(|pair| is_name(pair.split('=').next().unwrap_or_default(), name))
+    }
+
     /// The value of a parameter that may be absent.
     pub(crate) fn optional(&self, name: &str) -> Result<Option<String>, Problem> {
         let pairs = self.0.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));

@@ -7,15 +7,16 @@ use axum::RequestPartsExt as _;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use engine::{Error, ErrorKind, Role, Sandbox, SandboxId, SandboxPath, Workspace};
-use http::StatusCode;
+use engine::{Error, ErrorKind, Recorder, Role, Sandbox, SandboxId, SandboxPath, Workspace};
 use http::request::Parts;
+use http::{StatusCode, Uri};
 use percent_encoding::percent_decode_str;
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::faces::{self, Named};
 use crate::problem::{Class, Problem};
+use crate::refusals::Docket;
 
 /// What a request about a sandbox needs: the server, and the caller's hold on the sandbox.
 #[derive(Clone, Debug)]
@@ -83,7 +84,6 @@ async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Probl
             None => app.registry.main().id.clone(),
         };
         if !caller.may_see(&id) {
-            app.note_unseen(&caller, &id, &parts.headers).await;
             return Err(unknown(&id));
         }
         let held = app.registry.open(&id).await?;
@@ -94,7 +94,10 @@ async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Probl
         Ok((held, seen))
     };
     let (held, sandbox) = outcome.await.map_err(|err: Error| faces::problem(&err))?;
-    let recorder = app.recorder(&caller, &parts.headers);
+    if let Some(docket) = parts.extensions.get::<Docket>() {
+        docket.entered(&sandbox);
+    }
+    let recorder = parts.extensions.get::<Recorder>().cloned().ok_or_else(stranger)?;
     let workspace = Workspace::new(sandbox, caller.role(), None).recorded(recorder);
     Ok(Some(Visit { app: Arc::clone(app), held, caller, workspace }))
 }
@@ -108,7 +111,12 @@ fn part_of(sandbox: &Sandbox, prefix: &SandboxPath) -> engine::Result<Sandbox> {
 /// The id that an address names: `/v1/sandboxes/{id}`, and whatever follows. The router would read
 /// the whole address at once, and what follows may be no text.
 pub(crate) fn id_of(parts: &Parts) -> engine::Result<SandboxId> {
-    let name = parts.uri.path().split('/').nth(3).unwrap_or_default();
+    id_in(&parts.uri)
+}
+
+/// The id that an address names, if it names one.
+pub(crate) fn id_in(uri: &Uri) -> engine::Result<SandboxId> {
+    let name = uri.path().split('/').nth(3).unwrap_or_default();
     let text = percent_decode_str(name).decode_utf8();
     // What cannot be an id is nobody's.
     let id = text.ok().and_then(|text| SandboxId::parse(&text).ok());

@@ -18,6 +18,7 @@ const LONGEST_OPERATION: usize = 64;
 const LONGEST_REASON: usize = 256;
 const LONGEST_VERSION: usize = 256;
 const LONGEST_REQUEST: usize = 128;
+const LONGEST_SUBJECT: usize = 256;
 /// A byte that is not UTF-8 is spelled with four.
 const LONGEST_PATH: usize = 4 * MAX_PATH;
 const LONGEST_WORD: usize = 64;
@@ -88,8 +89,8 @@ fn open(bytes: &Bytes) -> Result<(Head, Input), Damaged> {
 }
 
 fn put_event(out: &mut Vec<u8>, event: &AuditEvent) {
-    let AuditEvent { time, by, sandbox, operation, path, from, outcome, bytes, version, request } =
-        event;
+    let AuditEvent { time, by, sandbox, operation, path, from, outcome, .. } = event;
+    let AuditEvent { bytes, version, request, subject, count, .. } = event;
     put_time(out, *time);
     put_present(out, by.as_ref(), |out, by| by.put(out));
     // Neither an id nor a path is empty.
@@ -101,6 +102,8 @@ fn put_event(out: &mut Vec<u8>, event: &AuditEvent) {
     put_present(out, bytes.as_ref(), |out, bytes| put_number(out, *bytes));
     put_text(out, cut(version.as_ref().map_or("", Version::as_str), LONGEST_VERSION));
     put_text(out, cut(request.as_deref().unwrap_or_default(), LONGEST_REQUEST));
+    put_text(out, cut(subject.as_deref().unwrap_or_default(), LONGEST_SUBJECT));
+    put_present(out, count.as_ref(), |out, count| put_number(out, *count));
 }
 
 fn event(input: &mut Input) -> Result<AuditEvent, Damaged> {
@@ -115,6 +118,8 @@ fn event(input: &mut Input) -> Result<AuditEvent, Damaged> {
         bytes: present(input, Input::number)?,
         version: text(input, LONGEST_VERSION)?.map(Version::new),
         request: text(input, LONGEST_REQUEST)?,
+        subject: text(input, LONGEST_SUBJECT)?,
+        count: present(input, Input::number)?,
     })
 }
 
@@ -214,6 +219,8 @@ mod tests {
             bytes: Some(300),
             version: Some(Version::new("v1")),
             request: Some("r-7".into()),
+            subject: Some("s-1".into()),
+            count: Some(2),
         }
     }
 
@@ -246,11 +253,12 @@ mod tests {
             "01  02 01 00 00 00 00 00 00 00 00 00 00 00 00 00 00  09  0a 00  05 ",
             "06 00  01 01 61 62 63 64 65 66 67 68 69 6a 30 31  04 64 65 6d 6f ",
             "06 72 65 6e 61 6d 65  02 2f 62  02 2f 61  00  01 ac 02  02 76 31  03 72 2d 37 ",
-            "08 00  00  00  01 78  00  00  01 02 69 6f  00  00  00 ",
-            "08 00  00  00  01 78  00  00  02 02 6e 6f  00  00  00 ",
-            "08 00  00  00  01 78  00  00  03  00  00  00 ",
-            "08 00  00  00  01 78  00  00  04 05  00  00  00 ",
-            "c8 76 32 09 27 2b a5 01 d7 e5 fb 6b aa e9 93 df",
+            "03 73 2d 31  01 02 ",
+            "08 00  00  00  01 78  00  00  01 02 69 6f  00  00  00  00  00 ",
+            "08 00  00  00  01 78  00  00  02 02 6e 6f  00  00  00  00  00 ",
+            "08 00  00  00  01 78  00  00  03  00  00  00  00  00 ",
+            "08 00  00  00  01 78  00  00  04 05  00  00  00  00  00 ",
+            "00 3f e3 e8 19 23 66 85 9b 20 72 79 12 e3 23 06",
         ];
         bytes(&text.concat())
     }

@@ -30,6 +30,12 @@ pub struct AuditEvent {
     pub version: Option<Version>,
     /// The request that asked: at most 128 bytes.
     pub request: Option<Arc<str>>,
+    /// What else it is about: the id of a key or of a snapshot, the sandbox that a fork is of, or
+    /// what was spelled where a path was meant and none was: at most 256 bytes.
+    pub subject: Option<Arc<str>>,
+    /// How many there were, where one event tells of many: steps of a batch, entries of an archive,
+    /// refusals that are not named one by one.
+    pub count: Option<u64>,
 }
 
 /// What came of what somebody asked for.
@@ -39,7 +45,7 @@ pub enum Outcome {
     Done,
     /// It was tried, and failed.
     Failed(ErrorKind),
-    /// It was not tried, for this reason: at most 256 bytes.
+    /// It was not let happen, for this reason: at most 256 bytes.
     Refused(Cow<'static, str>),
     /// Whoever asked went away before it ended: it may have been done or not.
     Abandoned,
@@ -80,11 +86,32 @@ impl AuditEvent {
             bytes: None,
             version: None,
             request: None,
+            subject: None,
+            count: None,
         }
+    }
+
+    /// About how many bytes it takes while it waits.
+    pub(super) fn weight(&self) -> usize {
+        let path = |path: &Option<SandboxPath>| path.as_ref().map_or(0, |it| it.as_str().len());
+        let reason = match &self.outcome {
+            Outcome::Refused(reason) => reason.len(),
+            Outcome::Done | Outcome::Failed(_) | Outcome::Abandoned | Outcome::Lost(_) => 0,
+        };
+        let texts = path(&self.path) + path(&self.from) + self.operation.len() + reason;
+        size_of::<Self>() + texts + self.subject.as_ref().map_or(0, |it| it.len())
     }
 }
 
 impl Outcome {
+    /// What became of something that failed like this.
+    pub fn of_failure(err: &Error) -> Self {
+        match is_refusal(err.kind()) {
+            true => Self::Refused(err.message().to_owned().into()),
+            false => Self::Failed(err.kind()),
+        }
+    }
+
     /// The outcome as a word: `ok`, the word of an error, `refused`, `abandoned` or `lost`.
     pub fn word(&self) -> &'static str {
         match self {
@@ -95,6 +122,11 @@ impl Outcome {
             Self::Lost(_) => "lost",
         }
     }
+}
+
+/// Whether somebody tried what he may not: written down even if he only wanted to look.
+pub(crate) fn is_refusal(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Forbidden | ErrorKind::OutsideSandbox | ErrorKind::PermissionDenied)
 }
 
 impl AuditLog {

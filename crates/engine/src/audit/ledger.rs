@@ -6,10 +6,12 @@
 //! it at once agree. A log that was swept away begins again at the time, which is later than where
 //! the old one ended: cursors stay right.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use storage::{Expected, Ref, RefKey, Storage, Swap};
 use tokio::time::{Instant, timeout};
@@ -32,6 +34,8 @@ const TRUSTED: Duration = Duration::from_secs(10);
 const ENDS: usize = 16_384;
 /// How many batches come between two looks for old ones, and how many are looked at.
 const TRIMMED: u64 = 32;
+/// What a batch takes in memory besides its bytes, about.
+const REF: usize = 512;
 
 /// The logs of a store.
 #[derive(Debug)]
@@ -40,6 +44,21 @@ pub(super) struct Ledger {
     /// How many batches of a log stay.
     batches: u64,
     ends: Cache<AuditLog, End>,
+    /// What lies in memory, if it does, and how much may.
+    in_memory: Option<InMemory>,
+}
+
+/// The batches that this process holds in memory, the oldest first.
+#[derive(Debug)]
+struct InMemory {
+    most: usize,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    batches: VecDeque<(AuditLog, u64, usize)>,
+    bytes: usize,
 }
 
 /// The first number that was free.
@@ -50,8 +69,10 @@ struct End {
 }
 
 impl Ledger {
-    pub(super) fn new(storage: Arc<dyn Storage>, batches: u64) -> Self {
-        Self { storage, batches, ends: Cache::new(ENDS) }
+    /// The logs of a store, of each so many batches, and of all so many bytes if they lie in memory.
+    pub(super) fn new(storage: Arc<dyn Storage>, batches: u64, in_memory: Option<usize>) -> Self {
+        let in_memory = in_memory.map(|most| InMemory { most, held: Mutex::default() });
+        Self { storage, batches, ends: Cache::new(ENDS), in_memory }
     }
 
     /// Stores a batch behind all others of its log. After an error it may be there or not; whoever
@@ -78,7 +99,18 @@ impl Ledger {
         {
             tracing::warn!(error = &err as &dyn std::error::Error, "old audit was not removed");
         }
+        let surplus = self.in_memory.as_ref().map(|it| it.add(log, free, batch.value.len()));
+        for (log, number) in surplus.into_iter().flatten() {
+            self.remove_until(&log, number).await?;
+        }
         Ok(())
+    }
+
+    /// Removes the batches of a log until a number, and that one.
+    async fn remove_until(&self, log: &AuditLog, number: u64) -> Result<()> {
+        let mut oldest = self.list(log, None, TRIMMED as usize).await?;
+        oldest.retain(|(other, _)| *other <= number);
+        self.remove(log, &oldest).await
     }
 
     /// Whether a log begins behind a number.
@@ -204,6 +236,24 @@ impl Ledger {
             self.storage.delete_ref(key, &token).await.map_err(doubtful)?;
         }
         Ok(())
+    }
+}
+
+impl InMemory {
+    /// Counts a batch; gives those that must go for it.
+    fn add(&self, log: &AuditLog, number: u64, bytes: usize) -> Vec<(AuditLog, u64)> {
+        let mut held = self.held.lock();
+        let bytes = bytes + REF;
+        held.batches.push_back((log.clone(), number, bytes));
+        held.bytes += bytes;
+        let mut surplus = Vec::new();
+        while held.bytes > self.most
+            && let Some((log, number, bytes)) = held.batches.pop_front()
+        {
+            held.bytes -= bytes;
+            surplus.push((log, number));
+        }
+        surplus
     }
 }
 

@@ -3,6 +3,7 @@
 //! - `event`: what is recorded, and where
 //! - `recorder`: whoever works in a sandbox, as the audit knows him
 //! - `queue`: events on their way, with room for so many
+//! - `tally`: refusals that are counted, because there are too many to name
 //! - `sink`: whoever gets every event as it comes
 //! - `scribe` and `gathered`: events that are stored a moment later, many at once
 //! - `batch`: the bytes that are kept
@@ -17,8 +18,9 @@ mod recorder;
 mod scribe;
 mod sink;
 mod sweep;
+mod tally;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
@@ -26,13 +28,14 @@ use tokio::task::AbortHandle;
 use crate::virtual_fs::{damaged, now};
 use crate::{Error, ErrorKind, Result, Store};
 
+pub(crate) use self::event::is_refusal;
 pub use self::event::{AuditCursor, AuditEvent, AuditLog, Outcome};
 use self::ledger::Ledger;
 use self::queue::{Entry, Queue, queue};
-pub(crate) use self::recorder::is_refusal;
 pub use self::recorder::{Pending, Recorder, Told};
 use self::scribe::Scribe;
 pub use self::sink::AuditSink;
+use self::tally::Tally;
 
 /// The most events that one page gives.
 const MOST: usize = 1000;
@@ -57,6 +60,7 @@ pub struct Audit {
 struct Shared {
     store: Option<Stored>,
     sink: Option<Queue>,
+    tally: Tally,
 }
 
 #[derive(Debug)]
@@ -73,11 +77,22 @@ pub struct Retention {
     pub age: Duration,
     /// How many batches there may be, at least 64. A busy sandbox makes one each second.
     pub batches: u64,
+    /// How many bytes the batches of all logs may take together in a store that ends with the process.
+    pub in_memory: usize,
+}
+
+/// How many events could not be written, because whoever writes them was too slow or away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostEvents {
+    /// To the store.
+    pub store: u64,
+    /// To the sink.
+    pub sink: u64,
 }
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { age: Duration::from_hours(30 * 24), batches: 4096 }
+        Self { age: Duration::from_hours(30 * 24), batches: 4096, in_memory: 64 << 20 }
     }
 }
 
@@ -107,31 +122,58 @@ impl Audit {
             queue
         });
         let store = store.map(|store| Stored::new(store, retention));
-        Self { shared: Arc::new(Shared { store, sink }) }
+        let shared = Arc::new(Shared { store, sink, tally: Tally::default() });
+        tokio::spawn(sum_up_for_ever(Arc::downgrade(&shared)));
+        Self { shared }
     }
 
     /// Records an event. If there is no room for it, waits for a second; if there is none then, the
     /// event is lost, and that so many were is recorded as soon as possible.
     ///
-    /// What goes to [`AuditLog::Gate`] never waits, and leaves room for the others.
+    /// What goes to [`AuditLog::Gate`] never waits, and leaves room for the others. Of refusals of one
+    /// caller only so many are recorded in ten seconds; how many there were besides is told then.
     pub async fn record(&self, log: AuditLog, event: AuditEvent) {
-        let entry = Arc::new(Entry { log, event });
-        for queue in self.queues() {
-            match entry.log {
-                AuditLog::Gate => queue.offer_modestly(&entry),
-                AuditLog::Server | AuditLog::Sandbox(_) => queue.push(&entry).await,
-            }
+        self.record_in(vec![log], event).await;
+    }
+
+    /// Records one event that is read from several logs.
+    async fn record_in(&self, logs: Vec<AuditLog>, event: AuditEvent) {
+        let is_gate = logs == [AuditLog::Gate];
+        let Some(entry) = self.named(logs, event) else { return };
+        if is_gate {
+            return self.queues().for_each(|queue| queue.put_modestly(&entry));
+        }
+        // No queue waits for another: whoever went away meanwhile would be missing in the second.
+        let homeless: Vec<_> = self.queues().filter_map(|queue| queue.put(&entry)).collect();
+        for homeless in homeless {
+            homeless.wait().await;
         }
     }
 
     /// Records an event, or that one was lost.
-    fn offer(&self, log: AuditLog, event: AuditEvent) {
-        let entry = Arc::new(Entry { log, event });
-        self.queues().for_each(|queue| queue.offer(&entry));
+    fn offer(&self, logs: Vec<AuditLog>, event: AuditEvent) {
+        if let Some(entry) = self.named(logs, event) {
+            self.queues().for_each(|queue| drop(queue.put(&entry)));
+        }
+    }
+
+    fn named(&self, logs: Vec<AuditLog>, event: AuditEvent) -> Option<Arc<Entry>> {
+        let is_named = logs.first().is_none_or(|log| self.shared.tally.lets_through(log, &event));
+        is_named.then(|| Arc::new(Entry { logs, event }))
+    }
+
+    /// How many events were lost since the beginning.
+    pub fn lost(&self) -> LostEvents {
+        let Shared { store, sink, .. } = &*self.shared;
+        LostEvents {
+            store: store.as_ref().map_or(0, |store| store.queue.lost()),
+            sink: sink.as_ref().map_or(0, Queue::lost),
+        }
     }
 
     /// Waits until everything is written that was recorded before.
     pub async fn flush(&self) -> Result<()> {
+        self.shared.sum_up();
         for queue in self.queues() {
             queue.flush(None).await?;
         }
@@ -167,8 +209,29 @@ impl Audit {
     }
 
     fn queues(&self) -> impl Iterator<Item = &Queue> {
-        let Shared { store, sink } = &*self.shared;
-        sink.iter().chain(store.iter().map(|store| &store.queue))
+        self.shared.queues()
+    }
+}
+
+impl Shared {
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
+        self.sink.iter().chain(self.store.iter().map(|store| &store.queue))
+    }
+
+    /// Tells of the refusals that were only counted.
+    fn sum_up(&self) {
+        for (log, event) in self.tally.sum_up() {
+            let entry = Arc::new(Entry { logs: vec![log], event });
+            self.queues().for_each(|queue| drop(queue.put(&entry)));
+        }
+    }
+}
+
+async fn sum_up_for_ever(shared: Weak<Shared>) {
+    loop {
+        tokio::time::sleep(tally::WINDOW).await;
+        let Some(shared) = shared.upgrade() else { return };
+        shared.sum_up();
     }
 }
 
@@ -176,7 +239,9 @@ impl Stored {
     fn new(store: &Store, retention: Retention) -> Self {
         let storage = Arc::clone(store.shelf.cache.storage());
         let most = if storage.capabilities().durable { u64::MAX } else { IN_MEMORY };
-        let ledger = Arc::new(Ledger::new(storage, retention.batches.clamp(FEWEST, most)));
+        let in_memory = (!storage.capabilities().durable).then_some(retention.in_memory);
+        let batches = retention.batches.clamp(FEWEST, most);
+        let ledger = Arc::new(Ledger::new(storage, batches, in_memory));
         let (queue, arrivals) = queue();
         tokio::spawn(Scribe::new(arrivals, Arc::clone(&ledger)).run());
         let sweeping = sweep::sweep_for_ever(Arc::clone(&ledger), retention.age);

@@ -47,7 +47,7 @@ impl Scribe {
                     }
                 }
                 entry = self.arrivals.events.recv(), if self.gathered.has_room() => match entry {
-                    Some(entry) => self.add(&entry),
+                    Some(waiting) => self.add(&waiting.entry),
                     None => break,
                 },
                 else => break,
@@ -59,7 +59,7 @@ impl Scribe {
 
     fn add(&mut self, entry: &Entry) {
         self.tell_lost();
-        self.gather(&entry.log, &entry.event);
+        entry.logs.iter().for_each(|log| self.gather(log, &entry.event));
     }
 
     fn tell_lost(&mut self) {
@@ -82,9 +82,9 @@ impl Scribe {
         let outcome = loop {
             while left > 0
                 && self.gathered.has_room()
-                && let Ok(entry) = self.arrivals.events.try_recv()
+                && let Ok(waiting) = self.arrivals.events.try_recv()
             {
-                self.add(&entry);
+                self.add(&waiting.entry);
                 left -= 1;
             }
             // If there is no room, what is left is reached only when everything is stored.

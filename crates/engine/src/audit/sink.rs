@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::event::{AuditEvent, AuditLog, Outcome};
-use super::queue::{Arrivals, Entry, Flush};
+use super::event::{AuditEvent, Outcome};
+use super::queue::{Arrivals, Flush, Waiting};
 
 /// How many events are handed over at once.
 const AT_ONCE: usize = 256;
@@ -44,13 +44,11 @@ pub(super) async fn hand_over(sink: Arc<dyn AuditSink>, mut arrivals: Arrivals) 
     write(&*sink, &arrivals, &mut entries).await;
 }
 
-async fn write(sink: &dyn AuditSink, arrivals: &Arrivals, entries: &mut Vec<Arc<Entry>>) {
-    if let Some(count) = arrivals.lost() {
-        let event = AuditEvent::new("audit", Outcome::Lost(count));
-        entries.push(Arc::new(Entry { log: AuditLog::Server, event }));
-    }
-    if !entries.is_empty() {
-        let events: Vec<&AuditEvent> = entries.iter().map(|entry| &entry.event).collect();
+async fn write(sink: &dyn AuditSink, arrivals: &Arrivals, entries: &mut Vec<Waiting>) {
+    let lost = arrivals.lost().map(|count| AuditEvent::new("audit", Outcome::Lost(count)));
+    if lost.is_some() || !entries.is_empty() {
+        let arrived = entries.iter().map(|waiting| &waiting.entry.event);
+        let events: Vec<&AuditEvent> = arrived.chain(&lost).collect();
         sink.write(&events).await;
         entries.clear();
     }

@@ -12,8 +12,9 @@ use crate::{
 impl Workspace {
     /// Keeps the tree as it is now.
     pub async fn snapshot(&self, new: NewSnapshot) -> Result<Snapshot> {
+        let wished = new.id.clone();
         let work = async { self.snapshots()?.create(new).await };
-        self.change("snapshot", Subject::At(&SandboxPath::root()), work, |_| Told::default()).await
+        self.change("snapshot", of(wished.as_ref(), &SandboxPath::root()), work, told).await
     }
 
     /// The snapshots in the order of their ids: those behind `after`, at most `limit`.
@@ -50,14 +51,14 @@ impl Workspace {
     /// Brings back the tree at `path` as it was; the root brings back everything.
     pub async fn restore(&self, id: &SnapshotId, path: &SandboxPath) -> Result<()> {
         let work = async { self.snapshots()?.restore(id, path).await };
-        self.change("restore", Subject::At(path), work, |()| Told::default()).await
+        self.change("restore", of(Some(id), path), work, |()| Told::default()).await
     }
 
     /// Forgets a snapshot.
     pub async fn delete_snapshot(&self, id: &SnapshotId) -> Result<()> {
         let work = async { self.snapshots()?.delete(id).await };
-        self.change("delete_snapshot", Subject::At(&SandboxPath::root()), work, |_| Told::default())
-            .await
+        let root = SandboxPath::root();
+        self.change("delete_snapshot", of(Some(id), &root), work, |()| Told::default()).await
     }
 
     /// A state as one stream of bytes: whole, or only what `since` does not have.
@@ -68,12 +69,21 @@ impl Workspace {
 
     /// Takes in what [`Workspace::export`] gave, as a snapshot.
     pub async fn import(&self, stream: ByteStream, new: NewSnapshot) -> Result<Snapshot> {
+        let wished = new.id.clone();
         let work = async { self.snapshots()?.import(stream, new).await };
-        self.change("import", Subject::At(&SandboxPath::root()), work, |_| Told::default()).await
+        self.change("import", of(wished.as_ref(), &SandboxPath::root()), work, told).await
     }
 
     fn snapshots(&self) -> Result<&dyn Snapshots> {
         let none = || Error::new(ErrorKind::Unsupported, "the sandbox keeps no snapshots");
         self.sandbox.files.snapshots().ok_or_else(none)
     }
+}
+
+fn of<'a>(id: Option<&'a SnapshotId>, path: &'a SandboxPath) -> Subject<'a> {
+    Subject { id: id.map(SnapshotId::as_str), ..Subject::at(path) }
+}
+
+fn told(snapshot: &Snapshot) -> Told {
+    Told::subject(snapshot.id.as_str())
 }

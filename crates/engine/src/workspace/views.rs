@@ -11,7 +11,7 @@ impl Workspace {
     /// What is beneath a directory, as [`list_tree`] tells it.
     pub async fn list_tree(&self, dir: &SandboxPath, query: ListQuery) -> Result<EntryStream> {
         let work = list_tree(Arc::clone(&self.sandbox.files), dir, query);
-        self.look("list_tree", dir, work).await
+        self.look("list", dir, work).await
     }
 
     /// Names and lines, as [`search`] finds them.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
-use engine::Error;
-use http::Method;
+use engine::{Error, Sandbox, SandboxPath};
+use http::{Method, Uri};
 use utoipa::openapi::{RefOr, Response};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -20,6 +20,9 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
+
+/// How much of what a client spelled is told in the audit.
+const LONGEST_SPELLED: usize = 256;
 
 /// Answers that many routes share, by the names that the description gives them.
 pub(crate) fn shared_responses() -> BTreeMap<String, RefOr<Response>> {
@@ -67,6 +70,40 @@ pub(crate) fn named(route: &str) -> Named {
     }
 }
 
+/// Whether the addresses of a route name a sandbox.
+pub(crate) fn names_sandbox(route: &str) -> bool {
+    sandboxes_v1::names_sandbox(route)
+}
+
+/// What a request of a route is called in the audit.
+pub(crate) fn operation(route: &str, method: &Method) -> Option<&'static str> {
+    fs_v1::operation(route, method)
+        .or_else(|| sandboxes_v1::operation(route, method))
+        .or_else(|| meta::operation(route))
+}
+
+/// What a request is about, as far as its address says so.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Subject {
+    pub(crate) path: Option<SandboxPath>,
+    /// An id, or what was spelled where a path was meant.
+    pub(crate) id: Option<Arc<str>>,
+}
+
+/// What a request is about. Whoever is not let in has no sandbox yet.
+pub(crate) fn subject(route: &str, uri: &Uri, sandbox: Option<&Sandbox>, strip: bool) -> Subject {
+    if fs_v1::speaks_for(route) {
+        fs_v1::subject(uri, sandbox)
+    } else {
+        sandboxes_v1::subject(route, uri, strip)
+    }
+}
+
+/// What a client spelled, as much of it as the audit keeps.
+fn spelled(text: &str) -> Option<Arc<str>> {
+    text.get(..text.floor_char_boundary(LONGEST_SPELLED)).map(Arc::from)
+}
+
 /// Whether somebody may send such a request, if he came by a signed address.
 pub(crate) fn lets_through(caller: &Caller, route: &str, method: &Method) -> bool {
     sandboxes_v1::lets_through(caller, route, method)
@@ -85,4 +122,32 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
 /// Routes that answer everyone.
 pub(crate) fn open() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().merge(meta::open())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_has_a_name_in_the_audit() {
+        let paths = guarded().to_openapi().paths.paths;
+        let verbs = |item: &utoipa::openapi::PathItem| {
+            let verbs = [
+                (Method::GET, item.get.is_some()),
+                (Method::HEAD, item.head.is_some()),
+                (Method::PUT, item.put.is_some()),
+                (Method::POST, item.post.is_some()),
+                (Method::PATCH, item.patch.is_some()),
+                (Method::DELETE, item.delete.is_some()),
+            ];
+            verbs.into_iter().filter(|(_, is_there)| *is_there).map(|(method, _)| method)
+        };
+        let all = paths.iter().flat_map(|(path, item)| {
+            verbs(item).map(move |method| (path.replace("{path}", "{*path}"), method))
+        });
+        let nameless: Vec<_> =
+            all.filter(|(route, method)| operation(route, method).is_none()).collect();
+        assert_eq!(nameless, []);
+        assert!(paths.len() > 40);
+    }
 }

@@ -22,6 +22,7 @@ use hyper_util::rt::TokioExecutor;
 use self::loan::{Lent, Loan};
 use crate::app::App;
 use crate::faces;
+use crate::query::Params;
 use crate::visit::Visit;
 
 /// What a request bears that another server sent us. It is never sent on.
@@ -82,11 +83,8 @@ fn wants_news(headers: &HeaderMap) -> bool {
 
 /// Sessions are known only where they were opened.
 fn may_be_sent(request: &Request) -> bool {
-    let query = request.uri().query().unwrap_or_default();
-    let names_session = query.split('&').any(|pair| {
-        let name = pair.split('=').next();
-        matches!(name, Some("sessionId" | "session_id"))
-    });
+    let params = Params::of(request.uri());
+    let names_session = params.has("sessionId") || params.has("session_id");
     let path = request.uri().path();
     !names_session
         && !path.starts_with("/v1/sessions")

@@ -119,6 +119,45 @@ async fn nobody_gives_more_than_he_has() {
 }
 
 #[tokio::test]
+async fn a_list_of_keys_tells_no_id_of_a_key_that_is_not_listed() {
+    let server = serving().await;
+    let (owner, _) = key(&server, json!({"role": "owner", "sandboxes": ["mine"]})).await;
+    let (mut own, mut foreign) = (Vec::new(), Vec::new());
+    for number in 0..20 {
+        let sandbox = if number % 2 == 0 { "mine" } else { "other" };
+        let made = key(&server, json!({"role": "viewer", "sandboxes": [sandbox]})).await.1;
+        if sandbox == "mine" { own.push(made) } else { foreign.push(made) }
+    }
+    let (mut found, mut target) = (Vec::new(), "/v1/keys?limit=3".to_owned());
+    loop {
+        let page = get(&server, &owner, &target).await;
+        assert!(!foreign.iter().any(|id| page.text().contains(id)), "{}", page.text());
+        let page = page.json();
+        found.extend(page["keys"].as_array().unwrap().iter().map(|key| key["id"].clone()));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        target = format!("/v1/keys?limit=3&cursor={cursor}");
+    }
+    assert_eq!(found.len(), own.len() + 1);
+}
+
+#[tokio::test]
+async fn the_word_workspace_is_taken_off_the_directory_of_a_key_too() {
+    let mut options = Options::new(Access::Token(TOKEN.into()));
+    options.strip_workspace_prefix = true;
+    let server = furnished(options).await;
+    let wish = json!({"role": "developer", "sandboxes": ["mine"], "prefix": "/workspace/docs"});
+    let (text, _) = key(&server, wish).await;
+    for path in ["docs/a.txt", "workspace/docs/a.txt"] {
+        let target = format!("/v1/sandboxes/mine/fs/{path}");
+        assert_eq!(get(&server, &text, &target).await.text(), "old", "{path}");
+    }
+    let signed = json!({"path": "workspace/docs/a.txt"});
+    let signed = post(&server, &text, "/v1/sandboxes/mine/sign", &signed).await.json();
+    assert_eq!(server.get(signed["url"].as_str().unwrap()).await.text(), "old");
+    assert_eq!(get(&server, &text, "/v1/sandboxes/mine/fs/workspace/secret.txt").await.status, 403);
+}
+
+#[tokio::test]
 async fn a_key_for_a_directory_sees_that_directory_alone() {
     let server = serving().await;
     let wish = json!({"role": "developer", "sandboxes": ["mine"], "prefix": "docs"});

@@ -6,6 +6,7 @@
 
 extern crate sandkeep_server as server;
 
+mod audit;
 mod auth;
 mod batch;
 mod bodies;

@@ -6,10 +6,10 @@ use server::{Access, Options};
 
 use crate::http::{Answer, Ask, Server, ask};
 
-const TOKEN: &str = "the-token";
+pub(crate) const TOKEN: &str = "the-token";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Role {
+pub(crate) enum Role {
     Viewer,
     Developer,
     Owner,
@@ -19,7 +19,7 @@ use Role::{Developer, Owner, Viewer};
 
 /// What an operation asks of whoever wants it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Needs {
+pub(crate) enum Needs {
     /// Nothing.
     Nothing,
     /// To be known.
@@ -37,15 +37,15 @@ enum Needs {
 use Needs::{Everywhere, Inside, InsideEverywhere, Key, Nothing, Own};
 
 /// A request for an operation that nothing is wrong with but who sends it.
-struct Case {
-    operation: &'static str,
-    needs: Needs,
+pub(crate) struct Case {
+    pub(crate) operation: &'static str,
+    pub(crate) needs: Needs,
     /// What is put for `{path}`, with the query.
-    path: &'static str,
-    body: Body,
+    pub(crate) path: &'static str,
+    pub(crate) body: Body,
 }
 
-enum Body {
+pub(crate) enum Body {
     None,
     Json(Value),
     Bytes(&'static [u8]),
@@ -55,7 +55,7 @@ fn case(operation: &'static str, needs: Needs, path: &'static str, body: Body) -
     Case { operation, needs, path, body }
 }
 
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     [of_one_sandbox(), of_files(), of_sandboxes()].into_iter().flatten().collect()
 }
 
@@ -204,7 +204,7 @@ impl Verdict {
 }
 
 /// Every operation of the interface: its id, method and address.
-fn operations() -> Vec<(String, &'static str, String)> {
+pub(crate) fn operations() -> Vec<(String, &'static str, String)> {
     let document: Value = serde_json::from_str(&server::openapi_json()).unwrap();
     let methods = [
         ("get", "GET"),
@@ -226,14 +226,17 @@ fn operations() -> Vec<(String, &'static str, String)> {
     operations
 }
 
-struct World {
-    server: Server,
-    key: String,
+pub(crate) struct World {
+    pub(crate) server: Server,
+    pub(crate) key: String,
 }
 
 impl World {
     async fn new() -> Self {
-        let options = Options::new(Access::Token(TOKEN.into()));
+        Self::with(Options::new(Access::Token(TOKEN.into()))).await
+    }
+
+    pub(crate) async fn with(options: Options) -> Self {
         let world = Self { server: Server::with(options).await, key: String::new() };
         world.furnish().await;
         let made = json!({"role": "viewer", "sandboxes": ["mine"], "label": "to be shown"});
@@ -241,7 +244,12 @@ impl World {
         Self { key: key["id"].as_str().unwrap().to_owned(), ..world }
     }
 
-    async fn as_owner(&self, method: &'static str, target: &str, body: &Value) -> Answer {
+    pub(crate) async fn as_owner(
+        &self,
+        method: &'static str,
+        target: &str,
+        body: &Value,
+    ) -> Answer {
         let ask = ask(method, target)
             .header("authorization", &format!("Bearer {TOKEN}"))
             .header("content-type", "application/json");
@@ -249,7 +257,7 @@ impl World {
     }
 
     /// Puts everything back that a request may need.
-    async fn furnish(&self) {
+    pub(crate) async fn furnish(&self) {
         for id in ["mine", "other"] {
             self.as_owner("POST", "/v1/sandboxes", &json!({"id": id})).await;
             let file = ask("PUT", &format!("/v1/sandboxes/{id}/fs/f.txt"))
@@ -286,7 +294,13 @@ impl World {
         callers
     }
 
-    fn request(&self, case: &Case, method: &'static str, path: &str, target: &str) -> Ask {
+    pub(crate) fn request(
+        &self,
+        case: &Case,
+        method: &'static str,
+        path: &str,
+        target: &str,
+    ) -> Ask {
         let (place, query) = case.path.split_once('?').unwrap_or((case.path, ""));
         let address = path
             .replace("/v1/sessions/{id}", &format!("/v1/sessions/s-{}", rand_name()))

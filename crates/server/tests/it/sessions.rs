@@ -97,3 +97,28 @@ async fn a_session_id_that_cannot_be_is_a_400() {
         assert_eq!(answer.header("content-type"), Some("application/problem+json"));
     }
 }
+
+#[tokio::test]
+async fn a_session_is_of_no_use_to_another_key() {
+    let server = Server::with(Options::new(Access::Token("the-token".into()))).await;
+    server.put("f", "x");
+    let send = async |method: &'static str, target: &str, key: &str, body: &str| {
+        let ask = ask(method, target)
+            .header("authorization", &format!("Bearer {key}"))
+            .header("content-type", "application/json");
+        server.send(ask.body(body)).await
+    };
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        let made = send("POST", "/v1/keys", "the-token", r#"{"role":"developer"}"#).await;
+        keys.push(made.json()["key"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(send("POST", "/v1/sessions/s1", &keys[0], "{}").await.status, 200);
+    let file = "/v1/fs/file?path=f&sessionId=s1";
+    assert_eq!(send("GET", file, &keys[0], "").await.status, 200);
+    for other in [&keys[1], "the-token"] {
+        assert_eq!(send("GET", file, other, "").await.status, 404);
+    }
+    // Nor is its name taken for others.
+    assert_eq!(send("POST", "/v1/sessions/s1", &keys[1], "{}").await.status, 200);
+}

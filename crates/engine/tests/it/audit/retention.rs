@@ -36,6 +36,24 @@ async fn only_so_many_batches_of_a_log_stay_and_a_reader_is_told_of_the_gap() {
     assert!(!audit.events(&demo(), page.next, 1).await.unwrap().gap);
 }
 
+#[tokio::test]
+async fn logs_in_memory_take_so_many_bytes_together_however_many_there_are() {
+    let storage = memory();
+    let store = Store::flushing(Arc::clone(&storage) as Arc<dyn Storage>);
+    let small = Retention { in_memory: 64 << 10, ..Retention::default() };
+    let audit = Audit::new(Some(&store), None, small);
+    let log = |number: usize| AuditLog::Sandbox(sandbox(&format!("s{}", number % 50)));
+    for number in 0..500 {
+        record(&audit, log(number), number.to_string()).await;
+        audit.flush().await.unwrap();
+    }
+    let held = storage.list_refs("audit/", None, 1000).await.unwrap();
+    let held = held.iter().filter(|(key, _)| !key.as_str().ends_with("-first")).count();
+    assert!((80..=128).contains(&held), "{held}");
+    // What came last stays.
+    assert_eq!(operations(&audit, &log(499)).await.last().unwrap(), "499");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_whose_place_was_swept_away_meanwhile_writes_behind_the_others() {
     let store = Store::flushing(memory());

@@ -5,11 +5,14 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sandkeep_engine::{Audit, AuditEvent, AuditLog, AuditSink, Outcome, Retention, Store};
+use sandkeep_engine::{
+    Audit, AuditEvent, AuditLog, AuditSink, LostEvents, Outcome, Retention, Store,
+};
 use storage::Storage;
 use tokio::time::{Instant, sleep};
 
 use super::{Kept, all, demo, event, memory, operations, record, server};
+use crate::contents::at;
 use crate::troubled::Troubled;
 
 #[tokio::test(start_paused = true)]
@@ -65,6 +68,7 @@ async fn who_records_waits_a_second_at_most_and_what_is_lost_is_counted() {
     let told: u64 = all(&audit, &AuditLog::Server).await.iter().map(lost).sum();
     assert!((2048..10_000).contains(&stored), "{stored}");
     assert_eq!(stored + told, 10_000);
+    assert_eq!(audit.lost(), LostEvents { store: told, sink: 0 });
     let lines = kept.0.lock();
     assert_eq!(lines.iter().filter(|event| lost(event) == 0).count(), 10_000);
 }
@@ -149,4 +153,23 @@ async fn an_event_whose_recorder_went_away_while_it_waited_counts_as_lost() {
     storage.trouble.is_away.store(false, SeqCst);
     assert_eq!(all(&audit, &demo()).await.len(), full);
     assert_eq!(all(&audit, &AuditLog::Server).await[0].outcome, Outcome::Lost(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_with_long_paths_wait_in_no_more_memory_than_short_ones() {
+    let storage = Troubled::new(memory());
+    let audit = server(&storage);
+    storage.trouble.is_away.store(true, SeqCst);
+    let path = Some(at(&format!("/{}x", "d/".repeat(2000))));
+    for _ in 0..5000 {
+        let long = AuditEvent { path: path.clone(), from: path.clone(), ..event("rename") };
+        audit.record(demo(), long).await;
+    }
+    storage.trouble.is_away.store(false, SeqCst);
+    audit.flush().await.unwrap();
+    // 8 MiB are gathered for the store, and 8 MiB wait behind that; each takes about 8 KiB.
+    let kept = 5000 - audit.lost().store;
+    assert!((1500..=2200).contains(&kept), "{kept}");
+    let told: u64 = all(&audit, &AuditLog::Server).await.iter().map(lost).sum();
+    assert_eq!(told, 5000 - kept);
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use sandkeep_engine::{
     Actor, Audit, AuditEvent, AuditLog, Create, Depth, ErrorKind, If, KeyId, Limits, Links,
-    OpenOptions, Outcome, Page, Parents, Recorder, Retention, Role, Sandbox, SandboxPath, Span,
-    Store, Target, Workspace,
+    NewSnapshot, OpenOptions, Outcome, Page, Parents, Recorder, Retention, Role, Sandbox,
+    SandboxPath, SnapshotId, Span, Step, Store, Target, Workspace, WriteMode,
 };
 use storage::{MemoryStorage, Refs as _, Storage};
 
@@ -38,11 +38,8 @@ impl Trial {
     }
 
     fn workspace(&self, role: Role) -> Workspace {
-        let recorder = Recorder {
-            audit: self.audit.clone(),
-            by: Some(Actor::Key(KeyId::parse("abcdefghij01").unwrap())),
-            request: Some("r-1".into()),
-        };
+        let by = Some(Actor::Key(KeyId::parse("abcdefghij01").unwrap()));
+        let recorder = Recorder::new(self.audit.clone(), by, Some("r-1".into()));
         Workspace::new(Arc::clone(&self.sandbox), role, None).recorded(recorder)
     }
 
@@ -86,6 +83,7 @@ async fn every_change_is_written_down_with_how_it_ended() {
     work.rename(&at("/a"), &at("/b"), Target::New).await.unwrap();
     work.copy(&at("/b"), &at("/c"), Target::New).await.unwrap();
     work.open(&at("/c"), OpenOptions::Write(Create::Never)).await.unwrap();
+    work.truncate(&at("/c"), 2).await.unwrap();
     work.remove(&at("/d"), Depth::All, If::Always).await.unwrap();
     work.batch(vec![]).await.unwrap();
     let expected = [
@@ -96,6 +94,7 @@ async fn every_change_is_written_down_with_how_it_ended() {
         "rename /b from /a ok",
         "copy /c from /b ok",
         "open /c ok",
+        "truncate /c ok",
         "remove /d ok",
         "batch / ok",
     ];
@@ -117,7 +116,7 @@ async fn who_only_looks_leaves_nothing_behind_unless_he_tried_what_he_may_not() 
     assert_eq!(trial.lines().await, [""; 0]);
     let read = work.read(&at("/out"), Span::Whole).await.map(drop);
     assert_eq!(read.unwrap_err().kind(), ErrorKind::OutsideSandbox);
-    assert_eq!(trial.lines().await, ["read /out outside_sandbox"]);
+    assert_eq!(trial.lines().await, ["read /out refused"]);
 }
 
 #[tokio::test]
@@ -129,7 +128,8 @@ async fn who_has_too_small_a_role_is_written_down_once() {
     assert_eq!(refusal(refused).await, ErrorKind::Forbidden);
     let events = trial.events().await;
     assert_eq!(events.len(), 1);
-    assert_eq!(events[0].outcome, Outcome::Refused("role".into()));
+    let reason = "the role viewer may not write";
+    assert_eq!(events[0].outcome, Outcome::Refused(reason.into()));
     assert_eq!((&*events[0].operation, events[0].path.clone()), ("write", Some(at("/a"))));
 }
 
@@ -167,4 +167,78 @@ async fn work_that_is_not_recorded_leaves_nothing_behind() {
     work.write(&at("/a"), body("1"), replacing()).await.unwrap();
     assert_eq!(all(&trial.audit, &demo()).await, []);
     assert_eq!(all(&trial.audit, &AuditLog::Server).await, []);
+}
+
+fn written(path: &str, content: &'static str) -> Step {
+    Step::Write {
+        file: at(path),
+        content: Bytes::from_static(content.as_bytes()),
+        mode: WriteMode::Replace,
+        parents: Parents::Create,
+        expected: If::Always,
+    }
+}
+
+#[tokio::test]
+async fn a_batch_names_each_of_its_steps_and_how_many_there_were() {
+    let trial = Trial::new().await;
+    let work = trial.workspace(Role::Developer);
+    let check = Step::Check { path: at("/a"), expected: If::Exists };
+    let moved = Step::Rename { from: at("/a"), to: at("/b"), target: Target::New };
+    let left = work.batch(vec![written("/a", "123"), check, moved]).await.unwrap();
+    assert_eq!(trial.lines().await, ["write /a ok", "rename /b from /a ok", "batch / ok"]);
+    let events = trial.events().await;
+    assert_eq!((events[0].bytes, events[2].bytes, events[2].count), (Some(3), Some(3), Some(3)));
+    assert_eq!(events[1].version, left[2].as_ref().unwrap().version);
+}
+
+#[tokio::test]
+async fn a_batch_that_failed_names_the_path_that_it_failed_at() {
+    let trial = Trial::new().await;
+    let work = trial.workspace(Role::Developer);
+    let gone = Step::Remove { path: at("/x"), depth: Depth::All, expected: If::Always };
+    work.batch(vec![written("/a", "123"), gone]).await.unwrap_err();
+    assert_eq!(trial.lines().await, ["batch /x not_found"]);
+}
+
+#[tokio::test]
+async fn of_a_long_batch_the_first_steps_are_named_and_all_are_counted() {
+    let trial = Trial::new().await;
+    let work = trial.workspace(Role::Developer);
+    let steps = (0..1000).map(|number| written(&format!("/{number}"), "x")).collect();
+    work.batch(steps).await.unwrap();
+    let events = trial.events().await;
+    assert_eq!((events.len(), events[256].count), (257, Some(1000)));
+    assert_eq!((events[255].path.clone(), events[256].bytes), (Some(at("/255")), Some(1000)));
+}
+
+#[tokio::test]
+async fn a_snapshot_is_named_whatever_is_done_with_it() {
+    let trial = Trial::new().await;
+    let work = trial.workspace(Role::Developer);
+    let made = work.snapshot(NewSnapshot::default()).await.unwrap().id;
+    work.restore(&made, &SandboxPath::root()).await.unwrap();
+    work.delete_snapshot(&made).await.unwrap();
+    work.restore(&SnapshotId::parse("gone").unwrap(), &at("/a")).await.unwrap_err();
+    let events = trial.events().await;
+    let subjects: Vec<_> = events.iter().map(|event| event.subject.as_deref().unwrap()).collect();
+    assert_eq!(subjects, [made.as_str(), made.as_str(), made.as_str(), "gone"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_in_vain_without_end_is_counted_and_fills_no_log() {
+    let trial = Trial::new().await;
+    let work = trial.workspace(Role::Viewer);
+    for _ in 0..1000 {
+        work.remove(&at("/a"), Depth::All, If::Always).await.unwrap_err();
+    }
+    assert_eq!(trial.events().await.len(), 256);
+    tokio::time::sleep(std::time::Duration::from_secs(11)).await;
+    let events = all(&trial.audit, &demo()).await;
+    let last = events.last().unwrap();
+    assert_eq!((events.len(), &*last.operation, last.count), (257, "refusals", Some(744)));
+    assert_eq!((last.outcome.word(), last.by.unwrap().as_str()), ("refused", "abcdefghij01"));
+    // Then he is named again.
+    work.remove(&at("/a"), Depth::All, If::Always).await.unwrap_err();
+    assert_eq!(all(&trial.audit, &demo()).await.len(), 258);
 }

@@ -1,5 +1,6 @@
 //! `/v1/fs` and `/v1/sessions`: the files of the sandbox, as the `sandbox-agent` client knows them.
 
+mod audited;
 mod batch;
 mod entries;
 mod entry;
@@ -20,6 +21,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 
+pub(super) use audited::{operation, subject};
 pub(super) use errors::{problem, problem_components};
 
 /// Whether a route is one of this face.

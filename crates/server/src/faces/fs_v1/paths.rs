@@ -29,12 +29,14 @@ impl Visit {
         let base = match session {
             None => sandbox.home.clone(),
             Some(id) => {
-                self.sessions.directory(&sandbox.id, id).map_err(|err| session_problem(&err, id))?
+                let found = self.sessions.directory(&sandbox.id, self.caller.actor, id);
+                found.map_err(|err| session_problem(&err, id))?
             }
         };
         let Some(cleaned) = cleaned(raw) else {
             return Err(Problem::invalid_request(&format!("invalid relative path: {raw}"))
                 .kind(ErrorKind::InvalidPath.word())
+                .refusal()
                 .hint("leave out `..`, or send an absolute path"));
         };
         let shown = shown_beneath(&sandbox.outward(&base), &cleaned);

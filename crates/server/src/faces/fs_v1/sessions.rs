@@ -34,7 +34,7 @@ pub(super) async fn create(
         true => app.working_directory.clone(),
         false => sandbox.home.clone(),
     };
-    let created = app.sessions.create(&sandbox.id, &id, directory);
+    let created = app.sessions.create(&sandbox.id, app.caller.actor, &id, directory);
     created.map_err(|err| session_problem(&err, &id))?;
     Ok(Json(SessionResponse { healthy: true }))
 }

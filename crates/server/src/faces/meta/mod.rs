@@ -12,6 +12,15 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 
+/// What a request of a route is called in the audit.
+pub(super) fn operation(route: &str) -> Option<&'static str> {
+    match route {
+        "/v1/health" => Some("health"),
+        "/metrics" => Some("metrics"),
+        _ => None,
+    }
+}
+
 pub(super) fn guarded() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(health::health)).routes(routes!(telemetry::metrics))
 }

@@ -66,6 +66,16 @@ pub struct EventBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub request: Option<String>,
+    /// What else it was about: the id of a key or of a snapshot, the sandbox that a fork is of, or
+    /// what was spelled where a path was meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub subject: Option<String>,
+    /// How many there were, where one event tells of many: steps of a batch, entries of an archive,
+    /// refusals that are not told one by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub count: Option<u64>,
 }
 
 impl From<&AuditEvent> for EventBody {
@@ -89,6 +99,8 @@ impl From<&AuditEvent> for EventBody {
             bytes: event.bytes,
             version: event.version.as_ref().map(ToString::to_string),
             request: event.request.as_deref().map(ToOwned::to_owned),
+            subject: event.subject.as_deref().map(ToOwned::to_owned),
+            count: event.count,
         }
     }
 }
@@ -143,7 +155,7 @@ pub(super) async fn of_sandbox(
     page.await.map(|page| Json(page.into())).map_err(|err| explain(&err))
 }
 
-/// What concerns the server and no one sandbox: sandboxes made and removed, keys made and revoked.
+/// What concerns the server: sandboxes made, changed and removed, keys made and revoked.
 #[utoipa::path(
     get,
     path = "/v1/audit",
@@ -161,7 +173,7 @@ pub(super) async fn of_server(
     whole(&app, &doer, &AuditLog::Server, &query).await
 }
 
-/// Who was not let in.
+/// Who was not let in, asked for a sandbox that his key may not see, or asked too often.
 #[utoipa::path(
     get,
     path = "/v1/audit/gate",

@@ -2,10 +2,7 @@
 
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
-use engine::{
-    Create, Error, ErrorKind, Links, MetadataChange, OpenOptions, Parents, Role, SandboxPath,
-    UnixTime,
-};
+use engine::{Error, ErrorKind, Links, MetadataChange, Parents, Role, SandboxPath, UnixTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -254,11 +251,7 @@ pub(super) async fn truncate(
 ) -> Result<Json<Stat>, Problem> {
     let cut = async {
         place.must_be_file()?;
-        let options = OpenOptions::Write(Create::Never);
-        let file = visit.workspace.open(&place.path, options).await?;
-        file.set_len(body.size).await?;
-        file.sync().await?;
-        file.stat().await
+        visit.workspace.truncate(&place.path, body.size).await
     };
     let entry = cut.await.map_err(|err| explain(&err.on(&place.path)))?;
     Ok(Json(Stat::new(&entry)))

@@ -160,7 +160,7 @@ fn hint(kind: ErrorKind) -> &'static str {
 
 /// An answer that is a problem, in the words of this face.
 pub(super) fn in_our_words(response: Response) -> Response {
-    let Some(Told { message, kind, path, hint }) = response.extensions().get::<Told>().cloned()
+    let Some(Told { message, kind, path, hint, .. }) = response.extensions().get::<Told>().cloned()
     else {
         return response;
     };

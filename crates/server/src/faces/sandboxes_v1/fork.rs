@@ -13,8 +13,9 @@ use utoipa::ToSchema;
 use super::as_of::point;
 use super::entry::demand_whole;
 use super::errors::{Refusals, explain};
-use super::wire::{SandboxBody, WireLimits};
-use crate::deeds::Doer;
+use super::sandboxes::told_made;
+use super::wire::{Origin, SandboxBody, WireLimits};
+use crate::deeds::{Deed, Doer};
 use crate::json_body;
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -54,6 +55,9 @@ pub(super) async fn fork(
     json_body::Json(request): json_body::Json<ForkRequest>,
 ) -> Result<(StatusCode, Json<SandboxBody>), Problem> {
     demand_whole(&visit, Role::Owner, "fork sandboxes")?;
+    let source = visit.workspace.sandbox().id.clone();
+    let origin = Origin { sandbox: source.to_string(), snapshot: request.snapshot.clone() };
+    let deed = origin.told(Deed::new("fork_sandbox")).also_in(&source);
     let work = async {
         if !doer.caller.sees_all() {
             let message = "a key for some sandboxes may not make others";
@@ -64,7 +68,7 @@ pub(super) async fn fork(
         let prefix = prefix.as_deref().unwrap_or("/");
         let new = NewSandbox {
             id: id.as_deref().map(SandboxId::parse).transpose()?,
-            kind: NewKind::Fork { of: visit.workspace.sandbox().id.clone(), from },
+            kind: NewKind::Fork { of: source, from },
             prefix: SandboxPath::parse(prefix, DotDot::Refuse)?,
             limits: limits.map(Into::into),
             labels,
@@ -72,7 +76,7 @@ pub(super) async fn fork(
         };
         visit.registry.create(new).await
     };
-    let made = doer.does("fork_sandbox", None, work, |made| Some(made.id.clone())).await;
+    let made = doer.does(deed, work, told_made).await;
     let made = made.map_err(|err| explain(&err))?;
     Ok((StatusCode::CREATED, Json(SandboxBody::new(made, true))))
 }

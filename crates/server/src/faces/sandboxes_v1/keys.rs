@@ -6,8 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{FromRequestParts, RawPathParams, State};
 use engine::{
-    DotDot, Error, ErrorKind, Grant, KeyId, KeyRecord, NewKey, Role, SandboxId, SandboxPath, Scope,
-    UnixTime,
+    Error, ErrorKind, Grant, KeyId, KeyRecord, NewKey, Role, SandboxId, Scope, Told, UnixTime,
 };
 use http::StatusCode;
 use http::request::Parts;
@@ -17,13 +16,19 @@ use utoipa::ToSchema;
 
 use super::errors::{Refusals, explain, shown};
 use super::pages::PageQuery;
+use super::paths;
 use super::wire::time;
 use crate::app::App;
+use crate::caller::Caller;
 use crate::dates;
-use crate::deeds::Doer;
+use crate::deeds::{Deed, Doer};
 use crate::json_body;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::visit::demand;
+
+/// How many keys are looked at together for a list.
+const PAGE: usize = 1000;
 
 /// What the holder of a key may do. Each may do what the ones before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
@@ -78,7 +83,7 @@ pub(super) struct NewKeyRequest {
 }
 
 impl NewKeyRequest {
-    fn wish(self, doer: &Doer) -> engine::Result<NewKey> {
+    fn wish(self, doer: &Doer, strip: bool) -> engine::Result<NewKey> {
         let Self { role, sandboxes, prefix, ttl, label } = self;
         let scope = match sandboxes {
             None => Scope::All,
@@ -86,9 +91,9 @@ impl NewKeyRequest {
                 ids.iter().map(|id| SandboxId::parse(id)).collect::<engine::Result<_>>()?,
             ),
         };
-        let prefix = prefix.as_deref().map(|path| SandboxPath::parse(path, DotDot::Refuse));
+        let prefix = prefix.as_deref().map(|path| paths::of_text(path, strip)).transpose()?;
         let expires = ttl.map(in_seconds).transpose()?;
-        let grant = Grant { role: role.into(), scope, prefix: prefix.transpose()?, expires };
+        let grant = Grant { role: role.into(), scope, prefix, expires };
         doer.caller.grant.covers(&grant)?;
         let created_by = doer.caller.actor.unwrap_or(engine::Actor::Token);
         Ok(NewKey { grant, label, created_by })
@@ -191,8 +196,10 @@ pub(super) async fn create(
     doer: Doer,
     json_body::Json(request): json_body::Json<NewKeyRequest>,
 ) -> Result<(StatusCode, Json<MadeKey>), Problem> {
-    let work = async { app.keys.create(request.wish(&doer)?).await };
-    let made = doer.does("create_key", None, work, |_| None).await;
+    let strip = app.strip_workspace_prefix;
+    let work = async { app.keys.create(request.wish(&doer, strip)?).await };
+    let told = |made: &(Arc<KeyRecord>, _)| Told::subject(made.0.id.as_str());
+    let made = doer.does(Deed::new("create_key"), work, told).await;
     let (record, text) = made.map_err(|err| explain(&err))?;
     let made = MadeKey { key: text.expose().to_owned(), known: KeyBody::from(&*record) };
     Ok((StatusCode::CREATED, Json(made)))
@@ -215,14 +222,34 @@ pub(super) async fn list(
 ) -> Result<Json<KeyList>, Problem> {
     let limit = query.limit();
     let found = async {
-        crate::visit::demand(&doer.caller, Role::Owner, "see keys")?;
+        demand(&doer.caller, Role::Owner, "see keys")?;
         let after = query.cursor.as_deref().map(KeyId::parse).transpose()?;
-        app.keys.list(after.as_ref(), limit).await
+        own_keys(&app, &doer.caller, after, limit).await
     };
     let found = found.await.map_err(|err| explain(&err))?;
     let next_cursor = found.last().filter(|_| found.len() == limit).map(|key| key.id.to_string());
-    let own = found.iter().filter(|key| doer.caller.grant.covers(&key.grant).is_ok());
-    Ok(Json(KeyList { keys: own.map(KeyBody::from).collect(), next_cursor }))
+    Ok(Json(KeyList { keys: found.iter().map(KeyBody::from).collect(), next_cursor }))
+}
+
+/// The keys behind one that the caller could have made, at most `limit`. A cursor is the id of one
+/// of them: he learns no id of another.
+async fn own_keys(
+    app: &App,
+    caller: &Caller,
+    mut after: Option<KeyId>,
+    limit: usize,
+) -> engine::Result<Vec<KeyRecord>> {
+    let mut own = Vec::new();
+    loop {
+        let page = app.keys.list(after.as_ref(), PAGE).await?;
+        let is_last = page.len() < PAGE;
+        after = page.last().map(|key| key.id);
+        let covered = page.into_iter().filter(|key| caller.grant.covers(&key.grant).is_ok());
+        own.extend(covered.take(limit - own.len()));
+        if is_last || own.len() >= limit {
+            return Ok(own);
+        }
+    }
 }
 
 /// The key that an address names.
@@ -280,13 +307,14 @@ pub(super) async fn revoke(
         own(&app, &doer, &id).await?;
         app.keys.revoke(&id).await
     };
-    let revoked = doer.does("revoke_key", None, work, |()| None).await;
+    let deed = Deed::new("revoke_key").about(id.as_str());
+    let revoked = doer.does(deed, work, |()| Told::default()).await;
     revoked.map(|()| StatusCode::NO_CONTENT).map_err(|err| explain(&err))
 }
 
 /// A key that the caller may deal with. Of others he is not told.
 async fn own(app: &App, doer: &Doer, id: &KeyId) -> engine::Result<KeyRecord> {
-    crate::visit::demand(&doer.caller, Role::Owner, "see keys")?;
+    demand(&doer.caller, Role::Owner, "see keys")?;
     let found = app.keys.stat(id).await?;
     doer.caller.grant.covers(&found.grant).map_err(|_| missing())?;
     Ok(found)

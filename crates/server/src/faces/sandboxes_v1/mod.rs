@@ -3,6 +3,7 @@
 mod archive;
 mod as_of;
 mod audit;
+mod audited;
 mod batch;
 mod batch_fields;
 mod carrying;
@@ -38,6 +39,7 @@ use crate::app::App;
 use crate::caller::Caller;
 
 pub use audit::EventBody;
+pub(super) use audited::{operation, subject};
 pub(crate) use errors::Refusal;
 pub(super) use errors::refusal_components;
 #[cfg(test)]
@@ -63,6 +65,11 @@ pub(super) fn is_transfer(route: &str) -> bool {
 /// Whether somebody may send such a request, if he came by a signed address.
 pub(super) fn lets_through(caller: &Caller, route: &str, method: &Method) -> bool {
     sign::lets_through(caller, route, method)
+}
+
+/// Whether the addresses of a route name a sandbox.
+pub(super) fn names_sandbox(route: &str) -> bool {
+    route.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with("/{id}"))
 }
 
 /// Whether the requests of a route are about what is in a sandbox.

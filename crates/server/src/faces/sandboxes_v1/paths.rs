@@ -44,13 +44,18 @@ where
 }
 
 impl Place {
-    fn of_address(address: &str, strip: bool) -> Result<Self> {
-        // `/v1/sandboxes/{id}/{word}` and then the path.
-        let rest = address.splitn(6, '/').nth(5).unwrap_or_default();
+    /// The place that an address names.
+    pub(super) fn of_address(address: &str, strip: bool) -> Result<Self> {
+        let rest = rest_of(address);
         if rest.len() > LONGEST {
             return Err(Error::new(ErrorKind::InvalidPath, "the path is too long"));
         }
         Self::of_text(&decoded(rest)?, strip)
+    }
+
+    /// What an address says where it names a place, whether or not it can be one.
+    pub(super) fn text_in(address: &str) -> String {
+        percent_decode_str(rest_of(address)).decode_utf8_lossy().into_owned()
     }
 
     /// The place that a text means.
@@ -89,6 +94,11 @@ impl Place {
 /// The path that a text of a body means.
 pub(super) fn of_text(text: &str, strip: bool) -> Result<SandboxPath> {
     Place::of_text(text, strip).map(|place| place.path)
+}
+
+/// `/v1/sandboxes/{id}/{word}` and then the path.
+fn rest_of(address: &str) -> &str {
+    address.splitn(6, '/').nth(5).unwrap_or_default()
 }
 
 fn decoded(text: &str) -> Result<String> {

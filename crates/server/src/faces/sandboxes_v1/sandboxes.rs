@@ -8,8 +8,8 @@ use axum::extract::{FromRequestParts, State};
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use axum::{Extension, Json};
 use engine::{
-    DotDot, Error, ErrorKind, NewKind, NewSandbox, RegisteredChange, Role, SandboxId, SandboxPath,
-    Scope,
+    DotDot, Error, ErrorKind, NewKind, NewSandbox, Registered, RegisteredChange, Role, SandboxId,
+    SandboxPath, Scope, SnapshotId, Told,
 };
 use http::header::LOCATION;
 use http::request::Parts;
@@ -22,7 +22,7 @@ use super::pages;
 use super::wire::{NewSandboxRequest, Origin, SandboxBody, SandboxChange, SandboxList, TreeKind};
 use crate::app::App;
 use crate::caller::Caller;
-use crate::deeds::Doer;
+use crate::deeds::{Deed, Doer};
 use crate::json_body;
 use crate::problem::Problem;
 use crate::query::{FromParams, Params, Query};
@@ -54,6 +54,10 @@ pub(super) async fn create(
     json_body::Json(request): json_body::Json<NewSandboxRequest>,
 ) -> Result<Response, Problem> {
     let caller = &doer.caller;
+    let deed = match &request.from {
+        Some(origin) => origin.told(Deed::new("create_sandbox")),
+        None => Deed::new("create_sandbox"),
+    };
     let work = async {
         demand(caller, Role::Owner, "make sandboxes")?;
         if !caller.sees_all() {
@@ -63,11 +67,28 @@ pub(super) async fn create(
         refuse_part(caller)?;
         app.registry.create(new_sandbox(request)?).await
     };
-    let made = doer.does("create_sandbox", None, work, |made| Some(made.id.clone())).await;
+    let made = doer.does(deed, work, told_made).await;
     let body = SandboxBody::new(made.map_err(|err| explain(&err))?, true);
     let location = HeaderValue::try_from(format!("/v1/sandboxes/{}", body.id)).ok();
     let location = AppendHeaders(location.map(|place| (LOCATION, place)));
     Ok((StatusCode::CREATED, location, Json(body)).into_response())
+}
+
+impl Origin {
+    /// The same deed, about the sandbox that another is made of: `ID`, or `ID@SNAPSHOT`.
+    pub(super) fn told(&self, deed: Deed) -> Deed {
+        let Ok(of) = SandboxId::parse(&self.sandbox) else { return deed };
+        let snapshot = self.snapshot.as_deref().and_then(|id| SnapshotId::parse(id).ok());
+        match snapshot {
+            Some(snapshot) => deed.about(&format!("{of}@{snapshot}")),
+            None => deed.about(of.as_str()),
+        }
+    }
+}
+
+/// What is known when a sandbox was made.
+pub(super) fn told_made(made: &Registered) -> Told {
+    Told { sandbox: Some(made.id.clone()), ..Told::default() }
 }
 
 fn new_sandbox(request: NewSandboxRequest) -> engine::Result<NewSandbox> {
@@ -225,7 +246,8 @@ pub(super) async fn change(
         let change = RegisteredChange { limits: limits.map(Into::into), labels, ttl };
         app.registry.change(&id, change).await
     };
-    let changed = doer.does("change_sandbox", Some(&id), work, |_| None).await;
+    let deed = Deed::new("change_sandbox").to(&id);
+    let changed = doer.does(deed, work, |_| Told::default()).await;
     let known = changed.map_err(|err| explain(&err))?;
     Ok(Json(SandboxBody::new(known, true)))
 }
@@ -254,7 +276,8 @@ pub(super) async fn delete(
         refuse_part(caller)?;
         app.registry.remove(&id).await
     };
-    let removed = doer.does("remove_sandbox", Some(&id), work, |()| None).await;
+    let deed = Deed::new("remove_sandbox").to(&id);
+    let removed = doer.does(deed, work, |()| Told::default()).await;
     removed.map(|()| StatusCode::NO_CONTENT).map_err(|err| explain(&err))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use engine::{Access, Actor, Claim, Error, ErrorKind, Role, SandboxPath, UnixTime};
+use engine::{Access, Actor, Claim, Error, ErrorKind, Role, SandboxPath, Told, UnixTime};
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use super::paths;
 use super::wire::time;
 use crate::app::App;
 use crate::caller::{Caller, claim_allows};
-use crate::deeds::Doer;
+use crate::deeds::{Deed, Doer};
 use crate::json_body;
 use crate::problem::Problem;
 use crate::visit::{Visit, demand};
@@ -98,8 +98,10 @@ pub(super) async fn sign(
         let signed = app.keys.signer().await?.sign(&claim, &secret);
         Ok((claim, signed))
     };
-    let (claim, signed) =
-        doer.does("sign", Some(&id), work, |_| None).await.map_err(|err| explain(&err))?;
+    let asked = paths::of_text(&request.path, visit.strip_workspace_prefix).ok();
+    let deed = Deed::inside("sign", &id).at(asked);
+    let signed = doer.does(deed, work, |_| Told::default()).await;
+    let (claim, signed) = signed.map_err(|err| explain(&err))?;
     let path = utf8_percent_encode(claim.path.as_str().trim_start_matches('/'), PLAIN);
     let slash = if request.directory && !claim.path.is_root() { "/" } else { "" };
     let url = format!("/v1/sandboxes/{id}/fs/{path}{slash}?signed={signed}");

@@ -1,0 +1,140 @@
+//! Whoever is refused is written down, whichever part of the server refused him.
+//!
+//! One layer around all guarded routes looks at the answers. What the engine or a deed wrote down
+//! already is not written twice; everything else is, so that no route can forget to.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use engine::{AuditEvent, AuditLog, ErrorKind, Outcome, Recorder, Sandbox, SandboxId};
+use http::{Method, Uri};
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::faces::{self, Subject};
+use crate::observe;
+use crate::problem::Told;
+use crate::visit::id_in;
+
+/// What becomes known of a request while it is answered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Docket(Arc<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    caller: OnceLock<(Caller, Recorder)>,
+    sandbox: OnceLock<Arc<Sandbox>>,
+}
+
+impl Docket {
+    /// Whoever asks was let in.
+    pub(crate) fn let_in(&self, caller: &Caller, recorder: &Recorder) {
+        self.0.caller.get_or_init(|| (caller.clone(), recorder.clone()));
+    }
+
+    /// He is in a sandbox.
+    pub(crate) fn entered(&self, sandbox: &Arc<Sandbox>) {
+        self.0.sandbox.get_or_init(|| Arc::clone(sandbox));
+    }
+}
+
+/// Writes down that a request was refused, if it was.
+pub(crate) async fn note(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let asked = Asked::of(&request);
+    let docket = Docket::default();
+    request.extensions_mut().insert(docket.clone());
+    let response = next.run(request).await;
+    if let Some(told) = response.extensions().get::<Told>()
+        && let Some(refused) = Refused::of(&docket.0, &asked, told)
+    {
+        let log = refused.log(&app).await;
+        app.audit.record(log, refused.event(&app)).await;
+    }
+    response
+}
+
+/// What a request asks for, as long as nothing else is known of it.
+#[derive(Debug)]
+struct Asked {
+    route: Option<MatchedPath>,
+    method: Method,
+    uri: Uri,
+    request: Option<Arc<str>>,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Self {
+        Self {
+            route: request.extensions().get::<MatchedPath>().cloned(),
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            request: observe::id_in(request.headers()),
+        }
+    }
+
+    fn route(&self) -> &str {
+        self.route.as_ref().map_or("", MatchedPath::as_str)
+    }
+}
+
+/// A request that was refused.
+struct Refused<'a> {
+    known: &'a Known,
+    asked: &'a Asked,
+    outcome: Outcome,
+    sandbox: Option<SandboxId>,
+    /// Whether it came no further than the gate.
+    is_outside: bool,
+}
+
+impl<'a> Refused<'a> {
+    fn of(known: &'a Known, asked: &'a Asked, told: &Told) -> Option<Self> {
+        let is_written = |(_, recorder): &(Caller, Recorder)| Recorder::has_refused(recorder);
+        if known.caller.get().is_some_and(is_written) {
+            return None;
+        }
+        let named = faces::names_sandbox(asked.route()).then(|| id_in(&asked.uri).ok()).flatten();
+        let inside = known.sandbox.get().map(|sandbox| sandbox.id.clone());
+        let caller = known.caller.get().map(|(caller, _)| caller);
+        let unseen = caller.is_some_and(|caller| {
+            told.is_kind(ErrorKind::SandboxNotFound.word())
+                && named.as_ref().is_some_and(|id| !caller.may_see(id))
+        });
+        let outcome = match (told.is_refusal, caller) {
+            (true, _) => Outcome::Refused(told.reason.clone().into()),
+            (false, _) if unseen => Outcome::Refused("the key may not see the sandbox".into()),
+            // Whether he would have been let in could not be found out.
+            (false, None) => Outcome::Failed(told.kind()?),
+            (false, Some(_)) => return None,
+        };
+        let is_outside = caller.is_none() || unseen || told.is_kind("too_many_requests");
+        Some(Self { known, asked, outcome, sandbox: inside.or(named), is_outside })
+    }
+
+    /// Where it is read from again. Nobody begins a log for a sandbox that was never there.
+    async fn log(&self, app: &App) -> AuditLog {
+        match &self.sandbox {
+            _ if self.is_outside => AuditLog::Gate,
+            Some(id) if app.registry.stat(id).await.is_ok() => AuditLog::Sandbox(id.clone()),
+            Some(_) | None => AuditLog::Server,
+        }
+    }
+
+    fn event(self, app: &App) -> AuditEvent {
+        let Self { known, asked, outcome, sandbox, .. } = self;
+        let operation = faces::operation(asked.route(), &asked.method).unwrap_or("request");
+        let tree = known.sandbox.get().map(|sandbox| &**sandbox);
+        let strip = app.strip_workspace_prefix;
+        let Subject { path, id } = faces::subject(asked.route(), &asked.uri, tree, strip);
+        let by = known.caller.get().and_then(|(caller, _)| caller.actor);
+        let request = asked.request.clone();
+        let event = AuditEvent::new(operation, outcome);
+        AuditEvent { by, sandbox, path, subject: id, request, ..event }
+    }
+}
