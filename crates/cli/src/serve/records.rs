@@ -11,7 +11,7 @@ use engine::{
 use sha2::{Digest as _, Sha256};
 
 use crate::command_line::Place;
-use crate::config::{Confine, Many, Reach, StoreUrl, surroundings};
+use crate::config::{Confine, Many, Pause, Reach, StoreUrl, surroundings};
 use crate::failure::OrHint as _;
 use crate::{local, stores};
 
@@ -169,16 +169,18 @@ pub(super) fn registry(
     store: Store,
     main: (Sandbox, MainKind),
     host_roots: Vec<PathBuf>,
-    confine: &Confine,
+    (confine, many): (&Confine, &Many),
 ) -> Result<Registry> {
+    let usual = RegistryOptions::default();
     let options = RegistryOptions {
         host_roots,
+        idle: many.sandbox_idle.map_or(usual.idle, |Pause(time)| time),
         durability: match confine.durability {
             Some(crate::config::Durability::Relaxed) => Durability::Relaxed,
             Some(crate::config::Durability::Full) | None => Durability::Full,
         },
         mounts: if confine.cross_mounts == Some(true) { Mounts::Cross } else { Mounts::Stay },
-        ..RegistryOptions::default()
+        ..usual
     };
     Registry::new(store, main, &options).context("the sandboxes of the server cannot be kept")
 }

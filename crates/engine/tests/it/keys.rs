@@ -307,7 +307,9 @@ async fn with_servers_refs(storage: &Arc<MemoryStorage>) -> (Keys, KeyText) {
     let keys = server(storage);
     let (_, text) = made(&keys).await;
     keys.signer().await.unwrap();
-    for key in ["audit/-server/1", "audit/s/1", "expiry/1-s", "sandboxes/s/record"] {
+    for key in
+        ["audit/-server/1", "audit/s/1", "directories/at/0/s", "expiry/1-s", "sandboxes/s/record"]
+    {
         let key = RefKey::new(key).unwrap();
         storage.swap(&key, &Expected::Absent, "not a root".into()).await.unwrap();
     }
