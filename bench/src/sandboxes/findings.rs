@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::crowd::{Heard, Pages};
 use super::process::Use;
 use super::spread::{Spread, Times};
-use super::{IDLE, Plan};
+use super::{IDLE, Plan, SPARE};
 use crate::report::{Mark, Section};
 
 /// What has to be reached.
@@ -67,7 +67,7 @@ impl Findings<'_> {
                 ms(*stopped),
                 ms(*killed),
                 mib(used.memory),
-                used.descriptors.to_string(),
+                used.files.to_string(),
             ]
         };
         let grown = large.used.memory.saturating_sub(small.used.memory) as f64;
@@ -82,7 +82,7 @@ impl Findings<'_> {
                 self.registering.as_secs_f64(),
                 *many as f64 / self.registering.as_secs_f64(),
             ),
-            columns: columns(&["registered", "stopped", "killed", "memory", "descriptors"]),
+            columns: columns(&["registered", "stopped", "killed", "memory", "open files"]),
             rows: self.starts.iter().map(row).collect(),
             marks: vec![
                 Mark::at_most(what("stopped before"), SLOWEST_START, large.stopped.as_secs_f64()),
@@ -141,9 +141,9 @@ impl Findings<'_> {
     fn idleness(&self) -> Section {
         let Load { before, most, after, closing, .. } = &self.load;
         let row = |when: &str, used: &Use| {
-            vec![when.to_owned(), mib(used.memory), used.descriptors.to_string()]
+            vec![when.to_owned(), mib(used.memory), used.files.to_string()]
         };
-        let left = after.descriptors.saturating_sub(before.descriptors);
+        let left = after.files.saturating_sub(before.files);
         let grown = most.memory.saturating_sub(before.memory) as f64 / self.plan.active as f64;
         Section {
             title: "What traffic takes",
@@ -155,9 +155,9 @@ impl Findings<'_> {
                 closing.as_secs_f64(),
                 grown / 1024.0,
             ),
-            columns: columns(&["when", "memory", "descriptors"]),
+            columns: columns(&["when", "memory", "open files"]),
             rows: vec![row("before", before), row("at most", most), row("after", after)],
-            marks: vec![Mark::at_most("descriptors left after a while", 8.0, left as f64)],
+            marks: vec![Mark::at_most("open files left after a while", SPARE as f64, left as f64)],
         }
     }
 

@@ -27,9 +27,12 @@ const FEW: usize = 10;
 const TURNS: u32 = 4;
 /// How many sandboxes are removed.
 const REMOVED: usize = 500;
-/// How long a sandbox is held open that nobody works in, and how long is waited for that at most.
-const IDLE: Duration = Duration::from_secs(15);
-const PATIENCE: Duration = Duration::from_secs(90);
+/// How long a sandbox is held open that nobody works in, how many files may stay open then, and how
+/// long is waited for that at most. A turn of traffic is shorter than that, so that none is closed
+/// before its next one.
+const IDLE: Duration = Duration::from_secs(30);
+const SPARE: usize = 8;
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How much is measured.
 #[derive(clap::Args)]
@@ -137,7 +140,7 @@ async fn load(plan: &Plan, few: &Side, many: &Side, before: Use) -> Result<Load>
     let began = Instant::now();
     let mut after = many.process.used()?;
     // What is kept open for the store may differ by a few.
-    while after.descriptors > before.descriptors + 8 && began.elapsed() < PATIENCE {
+    while after.files > before.files + SPARE && began.elapsed() < PATIENCE {
         tokio::time::sleep(Duration::from_secs(1)).await;
         after = many.process.used()?;
     }

@@ -27,8 +27,8 @@ pub(super) struct Process {
 pub(super) struct Use {
     /// Resident memory, in bytes.
     pub(super) memory: u64,
-    /// Open descriptors.
-    pub(super) descriptors: usize,
+    /// Open descriptors, those of connections aside.
+    pub(super) files: usize,
 }
 
 impl Process {
@@ -104,16 +104,16 @@ impl Use {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB")).context("no VmRSS")?;
-        let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd"))?.count();
-        Ok(Self { memory: kib.trim().parse::<u64>()? << 10, descriptors })
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
+        // One that is closed meanwhile does not count either.
+        let open = open.filter_map(|open| std::fs::read_link(open.path()).ok());
+        let files = open.filter(|open| !open.to_string_lossy().starts_with("socket:")).count();
+        Ok(Self { memory: kib.trim().parse::<u64>()? << 10, files })
     }
 
     /// The more of each.
     pub(super) fn max(self, other: Self) -> Self {
-        Self {
-            memory: self.memory.max(other.memory),
-            descriptors: self.descriptors.max(other.descriptors),
-        }
+        Self { memory: self.memory.max(other.memory), files: self.files.max(other.files) }
     }
 }
 

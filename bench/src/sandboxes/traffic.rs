@@ -1,5 +1,6 @@
 //! Many clients that work in many sandboxes at once.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,9 @@ pub(super) async fn run(
     long: Duration,
 ) -> Result<Spread> {
     let end = Instant::now() + long;
-    let clients = (0..clients).map(|client| work(crowd, active, client, end));
+    // Clients begin at places apart, so that all sandboxes are worked in all the time.
+    let begin = |client: usize| client * active / clients;
+    let clients = (0..clients).map(|client| work(crowd, (begin(client), active), client, end));
     let mut all = Spread::default();
     for spread in join_all(clients).await {
         all.add(spread?);
@@ -32,14 +35,18 @@ pub(super) async fn run(
 }
 
 /// One client goes from sandbox to sandbox and does something in each.
-async fn work(crowd: &Crowd, active: usize, client: usize, end: Instant) -> Result<Spread> {
+async fn work(
+    crowd: &Crowd,
+    (begin, active): (usize, usize),
+    client: usize,
+    end: Instant,
+) -> Result<Spread> {
     let mut spread = Spread::default();
-    let mut turn = client;
-    // Clients begin at places apart, so that all sandboxes are worked in all the time.
-    let mut number = client * active / 64;
+    let mut turn = 0;
     while Instant::now() < end {
-        (turn, number) = (turn + 1, (number + 1) % active);
-        let visit = Visit { sandbox: crowd.sandbox(number)?, client, turn };
+        turn += 1;
+        let sandbox = crowd.sandbox((begin + turn) % active)?;
+        let visit = Visit { sandbox, client, turn };
         if let Err((operation, err)) = visit.act(&mut spread).await {
             spread.failed(operation, &err);
         }
@@ -62,8 +69,7 @@ impl Visit {
     async fn act(&self, spread: &mut Spread) -> Result<(), Failed> {
         let file = seed(self.turn % FILES);
         let files = Files::new(Arc::new(self.sandbox.clone()));
-        // 37 and 100 have no divisor in common: every kind of turn comes, well mixed.
-        match self.turn * 37 % 100 {
+        match self.dice() {
             0..35 => timed(spread, "read", files.read(&file)).await.map(drop),
             35..55 => timed(spread, "stat", files.entry(&file)).await.map(drop),
             55..70 => timed(spread, "list", files.list_entries("/seed")).await.map(drop),
@@ -77,6 +83,13 @@ impl Visit {
                 .await
                 .map(drop),
         }
+    }
+
+    /// A number below 100 that is the same in every run.
+    fn dice(&self) -> usize {
+        let mut hasher = DefaultHasher::new();
+        (self.client, self.turn).hash(&mut hasher);
+        usize::try_from(hasher.finish() % 100).unwrap_or_default()
     }
 
     async fn whole_life(&self, files: &Files, spread: &mut Spread) -> Result<(), Failed> {

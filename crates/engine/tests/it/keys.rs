@@ -341,5 +341,5 @@ async fn a_copy_of_a_store_lets_the_same_keys_in() {
     };
     let all = names(from.list_refs("", None, 100).await.unwrap());
     assert_eq!(names(to.list_refs("", None, 100).await.unwrap()), all);
-    assert_eq!(all.len(), 6);
+    assert_eq!(all.len(), 7);
 }
