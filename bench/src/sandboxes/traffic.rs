@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use client::SandboxFs;
 use engine::{
-    Depth, FileSystem as _, Files, Letters, NewSnapshot, Pattern, SandboxPath, SearchBudget,
-    SearchQuery, Snapshots as _, Syntax, Target,
+    Depth, Files, Letters, NewSnapshot, Pattern, SandboxPath, SearchBudget, SearchQuery,
+    Snapshots as _, Syntax, Target,
 };
 use futures::TryStreamExt as _;
 use futures::future::join_all;
