@@ -150,7 +150,8 @@ impl Findings<'_> {
             about: format!(
                 "The server with many sandboxes before, during and after the traffic. Sandboxes are \
                  closed that nobody worked in for {} s; {:.0} s after the last request all were. At \
-                 most {:.0} KiB more for each active sandbox.",
+                 most {:.0} KiB more for each active sandbox. What was read of the store stays in \
+                 memory, up to 32 MiB.",
                 IDLE.as_secs(),
                 closing.as_secs_f64(),
                 grown / 1024.0,

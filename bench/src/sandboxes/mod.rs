@@ -139,7 +139,7 @@ async fn load(plan: &Plan, few: &Side, many: &Side, before: Use) -> Result<Load>
     println!("waiting until nothing is open");
     let began = Instant::now();
     let mut after = many.process.used()?;
-    // What is kept open for the store may differ by a few.
+    // A thread that looks for something may have a file open.
     while after.files > before.files + SPARE && began.elapsed() < PATIENCE {
         tokio::time::sleep(Duration::from_secs(1)).await;
         after = many.process.used()?;

@@ -1,7 +1,7 @@
 //! A server as a process: when it answers, and what it takes of the machine.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(super) struct Process {
     child: Child,
     server: Server,
+    store: PathBuf,
     took: Duration,
 }
 
@@ -27,7 +28,7 @@ pub(super) struct Process {
 pub(super) struct Use {
     /// Resident memory, in bytes.
     pub(super) memory: u64,
-    /// Open descriptors, those of connections aside.
+    /// Open descriptors, those of connections and of the store aside.
     pub(super) files: usize,
 }
 
@@ -35,12 +36,13 @@ impl Process {
     /// Starts the program over a store in `home`, and waits for its first answer.
     pub(super) async fn start(program: &Path, home: &Path, idle: Duration) -> Result<Self> {
         std::fs::create_dir_all(home)?;
+        let store = home.canonicalize()?.join("store");
         let began = Instant::now();
         let mut child = Command::new(program)
             .args(["serve", "--json", "--log", "warn", "--port", "0", "--token", TOKEN])
             .args(["--sandbox-idle", &format!("{}s", idle.as_secs())])
             .arg("--store")
-            .arg(format!("file:{}", home.join("store").display()))
+            .arg(format!("file:{}", store.display()))
             .arg("--host-roots")
             .arg(home.join("directories"))
             .stdout(Stdio::piped())
@@ -54,7 +56,7 @@ impl Process {
         let server = Server::connect(url, Some(TOKEN))?;
         server.health().await?;
         let took = began.elapsed();
-        Ok(Self { child, server, took })
+        Ok(Self { child, server, store, took })
     }
 
     pub(super) fn server(&self) -> &Server {
@@ -80,7 +82,7 @@ impl Process {
     }
 
     pub(super) fn used(&self) -> Result<Use> {
-        Use::of(self.child.id())
+        Use::of(self.child.id(), &self.store)
     }
 
     /// Does some work, and looks all the while what the server takes at most.
@@ -100,14 +102,17 @@ impl Process {
 }
 
 impl Use {
-    fn of(pid: u32) -> Result<Self> {
+    fn of(pid: u32, store: &Path) -> Result<Self> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB")).context("no VmRSS")?;
         let open = std::fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
         // One that is closed meanwhile does not count either.
         let open = open.filter_map(|open| std::fs::read_link(open.path()).ok());
-        let files = open.filter(|open| !open.to_string_lossy().starts_with("socket:")).count();
+        let is_other = |open: &PathBuf| {
+            !open.starts_with(store) && !open.to_string_lossy().starts_with("socket:")
+        };
+        let files = open.filter(is_other).count();
         Ok(Self { memory: kib.trim().parse::<u64>()? << 10, files })
     }
 
