@@ -52,7 +52,8 @@ impl Process {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
         let announced: serde_json::Value = serde_json::from_str(&line)?;
-        let url = announced["url"].as_str().context("the server says no address")?;
+        let url = announced.get("url").and_then(serde_json::Value::as_str);
+        let url = url.context("the server says no address")?;
         let server = Server::connect(url, Some(TOKEN))?;
         server.health().await?;
         let took = began.elapsed();

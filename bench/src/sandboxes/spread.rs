@@ -30,11 +30,6 @@ impl Spread {
         self.failure = self.failure.take().or(other.failure);
     }
 
-    /// How often something was done.
-    pub(super) fn count(&self) -> usize {
-        self.times.values().map(Vec::len).sum()
-    }
-
     /// Every operation, and what it took.
     pub(super) fn operations(&self) -> impl Iterator<Item = (&'static str, Times)> {
         self.times.iter().map(|(operation, times)| (*operation, Times::of(times.clone())))

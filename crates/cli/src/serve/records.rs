@@ -189,7 +189,6 @@ pub(super) fn registry(
             Some(crate::config::Durability::Full) | None => Durability::Full,
         },
         mounts: if confine.cross_mounts == Some(true) { Mounts::Cross } else { Mounts::Stay },
-        ..usual
     };
     Registry::new(store, main, &options).context("the sandboxes of the server cannot be kept")
 }
