@@ -15,6 +15,7 @@ mod memory;
 mod operations;
 mod report;
 mod sample;
+mod sandboxes;
 mod stores;
 mod tree;
 
@@ -51,6 +52,8 @@ enum Part {
     Commits { dir: PathBuf, seconds: f64 },
     /// Stores that are servers: gathered commits, and what goes over the line.
     Stores { scratch: PathBuf, results: PathBuf, seconds: f64 },
+    /// Many sandboxes on one server.
+    Sandboxes(sandboxes::Plan),
 }
 
 /// How and with what everything is measured.
@@ -98,6 +101,7 @@ fn main() -> Result<()> {
         Part::Stores { scratch, results, seconds } => {
             runtime()?.block_on(stores::measure(&scratch, &results, seconds))
         }
+        Part::Sandboxes(plan) => runtime()?.block_on(sandboxes::measure(&plan)),
     }
 }
 
@@ -105,7 +109,7 @@ fn main() -> Result<()> {
 type Compare = fn(&Plan) -> Result<report::Section>;
 
 fn all(plan: &Plan) -> Result<()> {
-    let mut report = Report::new(plan.quick);
+    let mut report = Report::new(plan.choose("bench/run --quick", "bench/run"));
     let scenarios: [(&str, Compare); 6] = [
         ("operations", operations::compare),
         ("constant cost", constant::compare),

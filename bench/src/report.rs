@@ -7,7 +7,7 @@ use crate::sample::Sample;
 
 /// Everything that was found.
 pub(crate) struct Report {
-    quick: bool,
+    command: String,
     sections: Vec<Section>,
     failed: Vec<String>,
 }
@@ -45,8 +45,9 @@ impl Mark {
 }
 
 impl Report {
-    pub(crate) fn new(quick: bool) -> Self {
-        Self { quick, sections: Vec::new(), failed: Vec::new() }
+    /// A report of what this command finds.
+    pub(crate) fn new(command: impl Into<String>) -> Self {
+        Self { command: command.into(), sections: Vec::new(), failed: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, section: Section) {
@@ -59,11 +60,11 @@ impl Report {
 
     /// The report in Markdown.
     pub(crate) fn text(&self) -> String {
-        let command = if self.quick { "bench/run --quick" } else { "bench/run" };
         let mut text = format!(
-            "# What `{command}` found\n\nRatios hold between figures of one run, taken in turns. \
+            "# What `{}` found\n\nRatios hold between figures of one run, taken in turns. \
              Times differ from machine to machine; ratios hardly do. A spread is what lies between \
-             the first and the last quarter of the rounds.\n"
+             the first and the last quarter of the rounds.\n",
+            self.command
         );
         table(&mut text, &["mark", "wanted", "found", ""].map(str::to_owned), &self.marks());
         for failed in &self.failed {

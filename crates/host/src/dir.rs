@@ -79,32 +79,41 @@ impl Dir {
     /// Opens the directory at `path`, an operator's path. A restore that a kill interrupted is
     /// finished first.
     pub fn open_root(path: &Path, options: Options) -> Result<Self> {
-        Self::over(open_root(path)?, options)
+        let root = open_root(path)?;
+        options.staging.iter().try_for_each(|place| restore::finish(place, &root))?;
+        let staging = options.staging.iter().find_map(|place| Staging::open(place, &root).ok());
+        Self::over(root, options, staging.map(Arc::new))
     }
 
-    /// Opens a directory beneath this one as a root of its own. No link on the way is followed,
-    /// whoever put it there.
-    pub fn open_beneath(&self, path: &Path, options: Options) -> Result<Self> {
+    /// Opens a directory beneath this one as a root of its own, served in the same way. No link on
+    /// the way is followed, whoever put it there.
+    ///
+    /// Unfinished files of both lie in one place, so that any number of such roots take one
+    /// descriptor each.
+    pub fn open_beneath(&self, path: &Path) -> Result<Self> {
         if self.below(path)?.as_os_str().is_empty() {
             return Err(Error::Os(Errno::INVAL));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let resolve =
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let crossing = match options.mounts {
+        let crossing = match self.mounts() {
             Mounts::Stay => ResolveFlags::NO_XDEV,
             Mounts::Cross => ResolveFlags::empty(),
         };
         let root = openat2(&*self.root(), path, flags, Mode::empty(), resolve | crossing)?;
-        Self::over(root, options)
+        let options = self.held.options.clone();
+        options.staging.iter().try_for_each(|place| restore::finish(place, &root))?;
+        let mount = stat::of(&root)?.mount;
+        let staging = self.staging().filter(|staging| staging.mount() == mount).cloned();
+        // Whoever had it open before may have left a restore there.
+        staging.iter().try_for_each(|staging| restore::finish_in(staging.dir(), &root))?;
+        Self::over(root, options, staging)
     }
 
-    fn over(root: OwnedFd, options: Options) -> Result<Self> {
+    fn over(root: OwnedFd, options: Options, staging: Option<Arc<Staging>>) -> Result<Self> {
         let path = real_path(&root)?;
         let beneath = Beneath::new(&path, options.mounts)?;
-        options.staging.iter().try_for_each(|place| restore::finish(place, &root))?;
-        let staging =
-            options.staging.iter().find_map(|place| Staging::open(place, &root).ok()).map(Arc::new);
         let root = RwLock::new(Arc::new(root));
         let held = Held { path, root, options, staging, restoring: Mutex::new(()) };
         Ok(Self { held: Arc::new(held), beneath, floor: PathBuf::new() })

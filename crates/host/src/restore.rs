@@ -51,6 +51,8 @@ impl Dir {
         let scratch = self.scratch(&root)?;
         mkdirat(&scratch.spot().dir, &*scratch.spot().name, Mode::RWXU)?;
         let place = child(&scratch.spot().dir, &scratch.spot().name)?;
+        // Tells whoever opens the tree meanwhile that this one is under way.
+        flock(&place, FlockOperation::NonBlockingLockExclusive)?;
         let journal = Draft::begin(&place, &root)?;
         let stage = Stage::new(child(&place, OsStr::new("."))?);
         Ok(Restore { dir: self, _turn: turn, root, scratch, place, stage, journal, slots: 0 })
@@ -149,11 +151,14 @@ pub(crate) fn is_awaited(staging: &OwnedFd) -> Result<bool> {
     Ok(false)
 }
 
-/// Finishes the restores of a tree that one staging directory holds.
-fn finish_in(staging: &OwnedFd, root: &OwnedFd) -> Result<()> {
+/// Finishes the restores of a tree that one staging directory holds and nobody is busy with.
+pub(crate) fn finish_in(staging: &OwnedFd, root: &OwnedFd) -> Result<()> {
     for name in reserved_in(staging)? {
         let Ok(place) = child(staging, &name) else { continue };
         let Some(journal) = Journal::open(&place)? else { continue };
+        if flock(&place, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
         match journal.belongs(root)? {
             Belongs::Elsewhere => continue,
             Belongs::Nowhere => {}

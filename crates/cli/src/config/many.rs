@@ -7,6 +7,8 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde::{Deserialize, Serialize};
 
+use super::Pause;
+
 /// One source's settings of many sandboxes; what is absent is left to the next source.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -30,6 +32,11 @@ pub(crate) struct Many {
     #[arg(long, env = "SANDKEEP_AUDIT", value_name = "FILE")]
     pub(crate) audit: Option<PathBuf>,
 
+    /// Close a sandbox of /v1/sandboxes that nobody used for so long; it opens again when it is asked
+    /// for [default: 10m]
+    #[arg(long, env = "SANDKEEP_SANDBOX_IDLE", value_name = "TIME")]
+    pub(crate) sandbox_idle: Option<Pause>,
+
     /// Requests a second that one key may send [default: any number]
     #[arg(long, env = "SANDKEEP_RATE_LIMIT", value_name = "COUNT")]
     pub(crate) rate_limit: Option<NonZero<u32>>,
@@ -46,6 +53,7 @@ impl Many {
             host_roots: self.host_roots.or(lower.host_roots),
             strip_workspace_prefix: self.strip_workspace_prefix.or(lower.strip_workspace_prefix),
             audit: self.audit.or(lower.audit),
+            sandbox_idle: self.sandbox_idle.or(lower.sandbox_idle),
             rate_limit: self.rate_limit.or(lower.rate_limit),
             max_transfers: self.max_transfers.or(lower.max_transfers),
         }

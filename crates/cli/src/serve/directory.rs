@@ -50,7 +50,7 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let kind = SandboxKind::Host { root: root.display().to_string(), made: false };
     let kind = MainKind::Apart(kind, confine.limits().over(Limits::default()));
     let main = (sandbox(confine.sandbox(), files, prefix, home)?, kind);
-    let registry = records::registry(store, main, host_roots, &confine)?;
+    let registry = records::registry(store, main, host_roots, (&confine, &many))?;
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, Scope::Directory { root, made })?,
         access,

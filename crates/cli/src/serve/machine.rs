@@ -45,7 +45,8 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
     let sandbox = sandbox(MAIN, files, SandboxPath::root(), place::home(root))?;
     let kind = SandboxKind::Host { root: "/".into(), made: false };
     let main = (sandbox, MainKind::Apart(kind, Limits::default()));
-    let registry = records::registry(Store::in_memory(), main, Vec::new(), &Confine::default())?;
+    let usual = (&Confine::default(), &Many::usual());
+    let registry = records::registry(Store::in_memory(), main, Vec::new(), usual)?;
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, Scope::Machine)?,
         access,

@@ -8,10 +8,11 @@ use engine::{
     Durability, ErrorKind, HostFs, MainKind, Mounts, Registry, RegistryOptions, Sandbox, SandboxId,
     Store, StoreOptions,
 };
+use rustix::process::{Resource, getrlimit};
 use sha2::{Digest as _, Sha256};
 
 use crate::command_line::Place;
-use crate::config::{Confine, Many, Reach, StoreUrl, surroundings};
+use crate::config::{Confine, Many, Pause, Reach, StoreUrl, surroundings};
 use crate::failure::OrHint as _;
 use crate::{local, stores};
 
@@ -164,21 +165,42 @@ pub(super) fn host_roots(
     Ok(roots)
 }
 
+/// How many sandboxes are held open if the process may have so many descriptors: an open directory
+/// takes one, and three quarters are for connections, files and the store.
+fn most_open(usual: usize, descriptors: Option<u64>) -> usize {
+    let share = descriptors.map_or(u64::MAX, |descriptors| descriptors / 4);
+    usual.min(usize::try_from(share).unwrap_or(usize::MAX))
+}
+
 /// The sandboxes of a server.
 pub(super) fn registry(
     store: Store,
     main: (Sandbox, MainKind),
     host_roots: Vec<PathBuf>,
-    confine: &Confine,
+    (confine, many): (&Confine, &Many),
 ) -> Result<Registry> {
+    let usual = RegistryOptions::default();
     let options = RegistryOptions {
         host_roots,
+        most_open: most_open(usual.most_open, getrlimit(Resource::Nofile).current),
+        idle: many.sandbox_idle.map_or(usual.idle, |Pause(time)| time),
         durability: match confine.durability {
             Some(crate::config::Durability::Relaxed) => Durability::Relaxed,
             Some(crate::config::Durability::Full) | None => Durability::Full,
         },
         mounts: if confine.cross_mounts == Some(true) { Mounts::Cross } else { Mounts::Stay },
-        ..RegistryOptions::default()
     };
     Registry::new(store, main, &options).context("the sandboxes of the server cannot be kept")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_sandboxes_are_held_open_where_descriptors_are_scarce() {
+        assert_eq!(most_open(4096, Some(1024)), 256);
+        assert_eq!(most_open(4096, Some(1 << 20)), 4096);
+        assert_eq!(most_open(4096, None), 4096);
+    }
 }

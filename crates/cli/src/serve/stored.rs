@@ -45,7 +45,8 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
     let runtime = runtime(threads)?;
     let (store, files, made) = runtime.block_on(open(&url, options, &id, &confine))?;
     let main = sandbox(id.as_str(), files, prefix, SandboxPath::root())?;
-    let registry = records::registry(store, (main, MainKind::Stored), host_roots, &confine)?;
+    let registry =
+        records::registry(store, (main, MainKind::Stored), host_roots, (&confine, &many))?;
     let scope = Scope::Sandbox { store: url, name: id.to_string(), made };
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, scope)?,

@@ -13,8 +13,8 @@ use crate::{Limits, Result};
 
 /// Offsets are signed numbers to the kernel.
 const LARGEST_FILE: u64 = i64::MAX as u64;
-/// A count takes at most this part of the time.
-const RESCAN_SHARE: u32 = 20;
+/// A count takes at most this part of the time, and so do all counts together.
+pub(super) const RESCAN_SHARE: u32 = 20;
 const RESCAN_SOONEST: Duration = Duration::from_secs(30);
 
 /// The running count of a limited tree.

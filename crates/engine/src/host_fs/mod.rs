@@ -93,10 +93,10 @@ impl HostFs {
         Self::over(host::Dir::open_root(root, options.into()).meaning()?, limits)
     }
 
-    /// Opens a directory of this tree as a tree of its own. No link on the way is followed. Blocks.
-    pub(crate) fn open_beneath(&self, path: &SandboxPath, options: HostOptions) -> Result<Self> {
-        let limits = options.limits;
-        let dir = self.tree.dir.open_beneath(&host_path(path), options.into());
+    /// Opens a directory of this tree as a tree of its own, served as this one is. No link on the way
+    /// is followed. Blocks.
+    pub(crate) fn open_beneath(&self, path: &SandboxPath, limits: Limits) -> Result<Self> {
+        let dir = self.tree.dir.open_beneath(&host_path(path));
         Self::over(dir.meaning().map_err(|err| err.on(path))?, limits)
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use storage::{Expected, Token};
 
+use super::grounds::Ground;
 use super::record::{Home, Record, check_labels};
 use super::{NewKind, NewSandbox, Registered, Registry, exists};
 use crate::virtual_fs::now;
@@ -93,13 +94,37 @@ impl Registry {
         if self.shared.store.has(id).await? || self.load(id).await?.is_some() {
             return Err(exists(id));
         }
+        let ground = self.shared.hosts.new_ground(id, wished)?;
+        // Nothing is made in the directory of another sandbox.
+        self.check_ground(id, &ground).await?;
         let directory = self.shared.hosts.provide(id, wished, new).await?;
         let record = Record { home: Home::Directory(directory.clone()), ..record };
-        let claimed = self.claim(id, &record).await;
-        if claimed.is_err() && directory.made {
-            self.shared.hosts.remove(&directory).await?;
+        match self.claim(id, &record).await {
+            Ok(token) => self.settle(id, &ground, &token).await,
+            Err(err) => {
+                if directory.made {
+                    self.shared.hosts.remove(&directory).await?;
+                }
+                Err(err)
+            }
         }
-        claimed.map(drop)
+    }
+
+    /// Marks where a sandbox lies, and gives it up if another one came there meanwhile: of two who
+    /// mark first and look then, at least one sees the other. The directory stays, since the other
+    /// one may have it.
+    async fn settle(&self, id: &SandboxId, ground: &Ground, token: &Token) -> Result<()> {
+        let marked = self.mark_ground(id, ground).await;
+        let settled = match marked {
+            Ok(()) => self.check_ground(id, ground).await,
+            Err(err) => Err(err),
+        };
+        if settled.is_err() {
+            self.clear_ground(id, ground).await?;
+            self.forget(id, token).await?;
+            self.shared.open.close(id);
+        }
+        settled
     }
 
     /// Takes an id, and remembers when it is free again.

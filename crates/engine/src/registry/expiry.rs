@@ -10,18 +10,21 @@ use super::{Registry, Shared};
 use crate::virtual_fs::{meaning, now};
 use crate::{ErrorKind, Result, SandboxId, UnixTime};
 
-/// How often it is looked whose time is over, and who is idle.
+/// How often it is looked whose time is over, and who is idle, unless that is sooner.
 const ROUND: Duration = Duration::from_secs(30);
+/// Not more often than that, however soon a sandbox is idle.
+const SHORTEST: Duration = Duration::from_secs(1);
 
 impl Registry {
     /// Removes sandboxes whose time is over and closes idle ones, in the background, as long as the
     /// registry is there. Must be called within a tokio runtime.
     pub fn tend(&self) {
         let shared = Arc::downgrade(&self.shared);
+        let pause = ROUND.min(self.shared.open.idle()).max(SHORTEST);
         tokio::spawn(async move {
             loop {
                 // Servers that were started together do not look together.
-                tokio::time::sleep(ROUND.mul_f64(rand::random_range(0.5..1.5))).await;
+                tokio::time::sleep(pause.mul_f64(rand::random_range(0.5..1.5))).await;
                 let Some(shared) = shared.upgrade() else { return };
                 Self::round(shared).await;
             }

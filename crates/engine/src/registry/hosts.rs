@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::grounds::Ground;
 use super::record::{Directory, Identity};
 use super::{NewSandbox, RegistryOptions};
 use crate::host_fs::unix_time;
 use crate::{
-    Depth, DotDot, Durability, Error, ErrorKind, FileSystem as _, HostFs, HostOptions, If, Limits,
-    Mounts, Parents, Result, SandboxId, SandboxPath, blocking,
+    Depth, DotDot, Error, ErrorKind, FileSystem as _, HostFs, HostOptions, If, Limits, Parents,
+    Result, SandboxId, SandboxPath, blocking,
 };
 
 /// Where unfinished files of all sandboxes beneath a directory lie. No sandbox may lie there.
@@ -19,8 +20,6 @@ const OURS: &str = ".sandkeep-";
 #[derive(Debug)]
 pub(super) struct HostRoots {
     roots: Vec<HostRoot>,
-    durability: Durability,
-    mounts: Mounts,
 }
 
 #[derive(Debug)]
@@ -42,7 +41,7 @@ impl HostRoots {
             Ok(HostRoot { path: files.real_path().to_owned(), files, identity })
         };
         let roots = options.host_roots.iter().map(open).collect::<Result<_>>()?;
-        Ok(Self { roots, durability, mounts })
+        Ok(Self { roots })
     }
 
     /// Finds the directory that a new sandbox wishes for, or makes one for it.
@@ -54,7 +53,7 @@ impl HostRoots {
     ) -> Result<Directory> {
         let (root, path) = self.place(id, wished)?;
         let limits = new.limits.unwrap_or_default();
-        let parent = self.parent(root, &path, Parents::Create).await?;
+        let parent = parent(root, &path, Parents::Create).await?;
         let name = SandboxPath::root().join(path.name())?;
         // Of all who try to make it, one does.
         let made = match parent.create_dir(&name, Parents::Require).await {
@@ -66,7 +65,7 @@ impl HostRoots {
             }
             Err(err) => return Err(err),
         };
-        let opened = self.open_at(root, &parent, &name, limits).await;
+        let opened = open_at(&parent, &name, limits).await;
         if opened.is_err() && made {
             parent.remove(&name, Depth::One, If::Always).await?;
         }
@@ -80,9 +79,9 @@ impl HostRoots {
     pub(super) async fn find(&self, directory: &Directory) -> Result<HostFs> {
         let (root, path) = self.own(directory)?;
         let opened = async {
-            let parent = self.parent(root, &path, Parents::Require).await?;
+            let parent = parent(root, &path, Parents::Require).await?;
             let name = SandboxPath::root().join(path.name())?;
-            self.open_at(root, &parent, &name, directory.limits).await
+            open_at(&parent, &name, directory.limits).await
         };
         let (files, identity) =
             opened.await.map_err(|err| away("its directory is away").because(err))?;
@@ -97,9 +96,9 @@ impl HostRoots {
     pub(super) async fn remove(&self, directory: &Directory) -> Result<()> {
         let (root, path) = self.own(directory)?;
         let removed = async {
-            let parent = self.parent(root, &path, Parents::Require).await?;
+            let parent = parent(root, &path, Parents::Require).await?;
             let name = SandboxPath::root().join(path.name())?;
-            let (files, identity) = self.open_at(root, &parent, &name, Limits::default()).await?;
+            let (files, identity) = open_at(&parent, &name, Limits::default()).await?;
             drop(files);
             if identity != directory.identity {
                 return Ok(());
@@ -112,50 +111,16 @@ impl HostRoots {
         }
     }
 
-    /// The directory above one, found from the allowed directory on without following any link.
-    async fn parent(
-        &self,
-        root: &HostRoot,
-        path: &SandboxPath,
-        parents: Parents,
-    ) -> Result<HostFs> {
-        let mut at = root.files.clone();
-        let above: Vec<String> = path.segments().map(ToOwned::to_owned).collect();
-        for name in above.iter().take(above.len().saturating_sub(1)) {
-            let name = SandboxPath::root().join(name)?;
-            if parents == Parents::Create {
-                match at.create_dir(&name, Parents::Require).await {
-                    Err(err) if err.kind() != ErrorKind::AlreadyExists => return Err(err),
-                    Ok(_) | Err(_) => {}
-                }
-            }
-            let options = self.options(root, Limits::default());
-            at = blocking::run(move || at.open_beneath(&name, options)).await?;
-        }
-        Ok(at)
+    /// Where a new sandbox is to lie.
+    pub(super) fn new_ground(&self, id: &SandboxId, wished: Option<&str>) -> Result<Ground> {
+        let (root, path) = self.place(id, wished)?;
+        Ok(Ground { root: root.identity, path })
     }
 
-    fn options(&self, root: &HostRoot, limits: Limits) -> HostOptions {
-        let Self { durability, mounts, .. } = *self;
-        HostOptions { limits, durability, mounts, staging: vec![root.path.join(STAGING)] }
-    }
-
-    /// A directory of an open one, and what tells it from others.
-    async fn open_at(
-        &self,
-        root: &HostRoot,
-        parent: &HostFs,
-        name: &SandboxPath,
-        limits: Limits,
-    ) -> Result<(HostFs, Identity)> {
-        let options = self.options(root, limits);
-        let (parent, name) = (parent.clone(), name.clone());
-        blocking::run(move || {
-            let files = parent.open_beneath(&name, options)?;
-            let identity = identity(&files)?;
-            Ok((files, identity))
-        })
-        .await
+    /// Where a sandbox lies, if that is on this machine.
+    pub(super) fn ground(&self, directory: &Directory) -> Result<Ground> {
+        let (root, path) = self.own(directory)?;
+        Ok(Ground { root: root.identity, path })
     }
 
     /// Where the directory of a sandbox lies, if that is on this machine.
@@ -168,7 +133,7 @@ impl HostRoots {
         Ok((root, path))
     }
 
-    /// Where a new sandbox is to lie.
+    /// The allowed directory beneath which a new sandbox is to lie, and where in it.
     fn place(&self, id: &SandboxId, wished: Option<&str>) -> Result<(&HostRoot, SandboxPath)> {
         let first = self.roots.first().ok_or_else(|| {
             let message = "no directory of this machine is allowed to hold sandboxes";
@@ -199,6 +164,38 @@ impl HostRoots {
         })?;
         Ok((root, SandboxPath::parse(rest, DotDot::Refuse)?))
     }
+}
+
+/// The directory above one, found from the allowed directory on without following any link.
+async fn parent(root: &HostRoot, path: &SandboxPath, parents: Parents) -> Result<HostFs> {
+    let mut at = root.files.clone();
+    let above: Vec<String> = path.segments().map(ToOwned::to_owned).collect();
+    for name in above.iter().take(above.len().saturating_sub(1)) {
+        let name = SandboxPath::root().join(name)?;
+        if parents == Parents::Create {
+            match at.create_dir(&name, Parents::Require).await {
+                Err(err) if err.kind() != ErrorKind::AlreadyExists => return Err(err),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        at = blocking::run(move || at.open_beneath(&name, Limits::default())).await?;
+    }
+    Ok(at)
+}
+
+/// A directory of an open one, and what tells it from others.
+async fn open_at(
+    parent: &HostFs,
+    name: &SandboxPath,
+    limits: Limits,
+) -> Result<(HostFs, Identity)> {
+    let (parent, name) = (parent.clone(), name.clone());
+    blocking::run(move || {
+        let files = parent.open_beneath(&name, limits)?;
+        let identity = identity(&files)?;
+        Ok((files, identity))
+    })
+    .await
 }
 
 /// The number of a directory, and when it was made. Blocks.

@@ -2,17 +2,20 @@
 //!
 //! A virtual sandbox is there as long as its root is (`sandboxes/{id}/root`); what else is known of
 //! it stands in `sandboxes/{id}/record`, which may be missing. A sandbox in a directory is there as
-//! long as its record is. When each ends stands under `expiry/`, in the order of time.
+//! long as its record is. When each ends stands under `expiry/`, in the order of time, and where
+//! those in directories lie under `directories/`.
 
 mod change;
 mod create;
 mod expiry;
+mod grounds;
 mod hosts;
 mod list;
 mod open;
 mod record;
 mod refs;
 mod remove;
+mod table;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,7 +32,7 @@ pub use self::change::RegisteredChange;
 pub use self::list::RegisteredPage;
 
 use self::hosts::HostRoots;
-use self::open::OpenSandboxes;
+use self::table::OpenSandboxes;
 
 /// The sandboxes of a server. Cheap to clone.
 #[derive(Clone, Debug)]

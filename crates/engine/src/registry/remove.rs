@@ -59,6 +59,11 @@ impl Registry {
             Err(err) if err.kind() == ErrorKind::NotFound => {}
             outcome => outcome?,
         }
+        if let Home::Directory(directory) = &doomed.home
+            && let Ok(ground) = self.shared.hosts.ground(directory)
+        {
+            self.clear_ground(id, &ground).await?;
+        }
         self.forget(id, &token).await?;
         self.shared.open.close(id);
         Ok(())

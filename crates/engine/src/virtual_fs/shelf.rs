@@ -224,7 +224,10 @@ impl Shelf {
         if let Some(trunk) = open.get(id).and_then(open_trunk) {
             return trunk;
         }
-        open.retain(|_, open| open_trunk(open).is_some());
+        // Each time the table would grow, and not for each tree: there may be thousands.
+        if open.len() == open.capacity() {
+            open.retain(|_, open| open_trunk(open).is_some());
+        }
         let trunk = Arc::new(Trunk::new(id.clone(), Arc::clone(self), state));
         open.insert(id.clone(), Arc::downgrade(&trunk));
         trunk

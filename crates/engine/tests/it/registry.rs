@@ -10,7 +10,7 @@ use sandkeep_engine::{
     Error, ErrorKind, Limits, MainKind, NewKind, NewSandbox, Point, Registered, RegisteredChange,
     Registry, RegistryOptions, Sandbox, SandboxKind, SandboxPath, SnapshotId, Store,
 };
-use storage::MemoryStorage;
+use storage::{MemoryStorage, RefKey, Refs as _};
 use tempfile::TempDir;
 
 use crate::contents::{at, read, snapshot, write};
@@ -417,12 +417,86 @@ async fn whoever_comes_too_late_takes_no_directory_away() {
         write(&**files, "/f", "1").await;
         assert!(hosts.path().join(&name).join("f").exists());
     }
-    // Of two sandboxes in one directory, at most one takes it with it.
+    // Of two who wish for one directory, at most one has it, and the other leaves it alone.
     let wishes = ["one", "two"].map(|name| registry.create(on_host(name, Some("shared"))));
     let made: Vec<_> = futures::future::join_all(wishes).await.into_iter().flatten().collect();
-    let takers =
-        made.iter().filter(|made| matches!(made.kind, SandboxKind::Host { made: true, .. }));
-    assert_eq!(takers.count(), 1);
+    assert!(made.len() <= 1, "{made:?}");
+    assert!(hosts.path().join("shared").exists());
+    if let Some(made) = made.first() {
+        write(&*registry.open(&made.id).await.unwrap().files, "/f", "1").await;
+    }
+}
+
+#[tokio::test]
+async fn no_sandbox_lies_within_another() {
+    for (store, _dir) in stores().await {
+        let hosts = tempfile::tempdir().unwrap();
+        let registry = registry(store, &[hosts.path()]).await;
+        registry.create(on_host("a", Some("team/a"))).await.unwrap();
+        for wished in ["team/a", "team/a/inner", "team/a/x/y", "team"] {
+            let refused = registry.create(on_host("b", Some(wished))).await;
+            assert_eq!(kind(refused), ErrorKind::AlreadyExists, "{wished}");
+        }
+        assert_eq!(std::fs::read_dir(hosts.path().join("team/a")).unwrap().count(), 0);
+        assert_eq!(names(&registry).await, ["a", "main"]);
+        // A name that begins alike is another one.
+        registry.create(on_host("b", Some("team/ab"))).await.unwrap();
+        registry.remove(&id("a")).await.unwrap();
+        registry.create(on_host("a", Some("team/a/inner"))).await.unwrap();
+        registry.remove(&id("a")).await.unwrap();
+        registry.remove(&id("b")).await.unwrap();
+        registry.create(on_host("whole", Some("team"))).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn of_many_who_come_at_once_none_lies_within_another() {
+    let hosts = tempfile::tempdir().unwrap();
+    let registry = registry(Store::in_memory(), &[hosts.path()]).await;
+    for n in 0..16 {
+        let wishes = ["x", "x/y", "x/y/z", "x/y"].into_iter().enumerate().map(|(i, wished)| {
+            let registry = registry.clone();
+            let new = on_host(&format!("s{n}-{i}"), Some(&format!("{n}/{wished}")));
+            tokio::spawn(async move { registry.create(new).await })
+        });
+        let outcomes = futures::future::join_all(wishes).await;
+        let made = outcomes.into_iter().flat_map(Result::unwrap).count();
+        assert!(made <= 1, "{made} lie within each other");
+    }
+}
+
+#[tokio::test]
+async fn what_a_crash_left_of_a_directory_keeps_nobody_out() {
+    let (storage, hosts) = (Arc::new(MemoryStorage::default()), tempfile::tempdir().unwrap());
+    let store = Store::flushing(Arc::clone(&storage) as Arc<dyn storage::Storage>);
+    let registry = registry(store, &[hosts.path()]).await;
+    registry.create(on_host("a", Some("x"))).await.unwrap();
+    let record = RefKey::new("sandboxes/a/record").unwrap();
+    let token = storage.load(&record).await.unwrap().unwrap().token;
+    storage.delete_ref(&record, &token).await.unwrap();
+    registry.create(on_host("b", Some("x"))).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_open_directory_takes_one_descriptor() {
+    const COUNT: usize = 40;
+    let hosts = tempfile::tempdir().unwrap();
+    let registry = registry(Store::in_memory(), &[hosts.path()]).await;
+    let held = || {
+        let all = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let places = all.filter_map(|fd| std::fs::read_link(fd.path()).ok());
+        places.filter(|place| place.starts_with(hosts.path())).count()
+    };
+    let before = held();
+    let mut open = Vec::new();
+    for n in 0..COUNT {
+        let name = format!("s{n}");
+        registry.create(on_host(&name, None)).await.unwrap();
+        let sandbox = registry.open(&id(&name)).await.unwrap();
+        write(&*sandbox.files, "/f", "1").await;
+        open.push(sandbox);
+    }
+    assert_eq!(held() - before, COUNT);
 }
 
 #[tokio::test]

@@ -255,3 +255,36 @@ fn without_staging_a_restore_is_refused() {
     let world = World::new(Staged::Beside);
     assert_eq!(world.dir.begin_restore(Path::new("")).map(drop).unwrap_err(), Error::NoStaging);
 }
+
+/// A world whose tree lies in a directory of a larger one, which is held open too.
+fn part() -> (host::Dir, World) {
+    let World { _keep, dir: whole, root, outside, staging } = World::new(Staged::Outside);
+    let root = root.join("part");
+    fs::create_dir(&root).unwrap();
+    let dir = whole.open_beneath(Path::new("part")).unwrap();
+    (whole, World { _keep, dir, root, outside, staging })
+}
+
+#[test]
+fn a_restore_of_a_part_that_broke_off_is_finished_when_the_part_is_opened_again() {
+    let (whole, world) = part();
+    break_off(prepared(&world), 3);
+    let World { _keep, dir, root, .. } = world;
+    drop(dir);
+    assert_ne!(contents(&root), after());
+    let _part = whole.open_beneath(Path::new("part")).unwrap();
+    assert_eq!(contents(&root), after());
+}
+
+#[test]
+fn a_restore_that_is_under_way_is_left_to_whoever_began_it() {
+    let (whole, world) = part();
+    let mut seen = Vec::new();
+    let done = prepared(&world).exchange(|_| {
+        let _again = whole.open_beneath(Path::new("part")).unwrap();
+        seen.push(contents(&world.root));
+    });
+    assert_eq!(done.unwrap(), None);
+    assert_eq!(seen.first(), Some(&before()));
+    assert_eq!(contents(&world.root), after());
+}

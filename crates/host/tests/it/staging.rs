@@ -154,3 +154,19 @@ fn writes_and_removals_go_on_when_the_staging_directory_was_removed() {
     world.dir.remove_all(&world.spot("dir")).unwrap();
     assert_eq!(count(&world.root), 0);
 }
+
+#[test]
+fn roots_beneath_one_share_its_staging() {
+    let world = World::new(Staged::Outside);
+    fs::create_dir(world.root.join("a")).unwrap();
+    fs::create_dir(world.root.join("b")).unwrap();
+    let [a, b] = ["a", "b"].map(|name| world.dir.open_beneath(Path::new(name)).unwrap());
+    assert_eq!(count(&world.staging), 1);
+    assert!(a.has_staging() && b.has_staging());
+    crate::put(&a, Path::new("f"), b"1").unwrap();
+    assert_eq!(world.read("a/f").unwrap(), "1");
+    drop(world.dir);
+    // It lasts as long as anybody needs it.
+    crate::put(&b, Path::new("f"), b"2").unwrap();
+    assert_eq!(count(&only(&world.staging)), 0);
+}

@@ -19,7 +19,8 @@ use super::super::trunk::State;
 
 /// The refs that there may be: those of sandboxes, ours, those of a storage's proof, and those of
 /// servers, which lead to no object.
-const KNOWN: [&str; 7] = ["audit/", "expiry/", "gc/", "keys/", "probe/", SANDBOXES, "secrets/"];
+const KNOWN: [&str; 8] =
+    ["audit/", "directories/", "expiry/", "gc/", "keys/", "probe/", SANDBOXES, "secrets/"];
 const SANDBOXES: &str = "sandboxes/";
 /// How many refs are read at a time.
 const AT_ONCE: usize = 256;
