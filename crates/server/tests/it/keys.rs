@@ -119,6 +119,25 @@ async fn nobody_gives_more_than_he_has() {
 }
 
 #[tokio::test]
+async fn nobody_gives_his_own_sandbox_more_room_or_time() {
+    let server = serving().await;
+    let (owner, _) = key(&server, json!({"role": "owner", "sandboxes": ["mine"]})).await;
+    let (of_all, _) = key(&server, json!({"role": "owner"})).await;
+    let room = json!({"limits": {"nodes": 1_000_000}});
+    for (change, of_one) in
+        [(room, 403), (json!({"ttl": null}), 403), (json!({"labels": {"a": "1"}}), 200)]
+    {
+        for (key, status) in [(&owner, of_one), (&of_all, 200)] {
+            let ask = ask("PATCH", "/v1/sandboxes/mine")
+                .header("authorization", &format!("Bearer {key}"))
+                .header("content-type", "application/json");
+            let answer = server.send(ask.body(change.to_string())).await;
+            assert_eq!(answer.status, status, "{change}: {}", answer.text());
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_list_of_keys_tells_no_id_of_a_key_that_is_not_listed() {
     let server = serving().await;
     let (owner, _) = key(&server, json!({"role": "owner", "sandboxes": ["mine"]})).await;

@@ -234,6 +234,11 @@ pub(super) async fn change(
         demand(caller, Role::Owner, "change sandboxes")?;
         refuse_part(caller)?;
         let SandboxChange { limits, labels, ttl } = body;
+        // Who gave him the sandbox gave it for so long, and for so much.
+        if (limits.is_some() || ttl.is_some()) && !caller.sees_all() {
+            let message = "a key for some sandboxes may not change their limits or their time";
+            return Err(Error::new(ErrorKind::Forbidden, message));
+        }
         let ttl = match ttl {
             None => None,
             Some(Value::Null) => Some(None),
