@@ -62,7 +62,9 @@ pub(crate) fn unreachable(endpoint: &str, local: Option<&str>) -> String {
 pub(crate) fn forbidden(err: &Error) -> String {
     // A server that knows who asks says what he lacks; one that does not has no more to say.
     match client::hint(err) {
-        Some(hint) if !client::is_stranger(err) => hint.to_owned(),
+        Some(hint) if !client::is_stranger(err) => {
+            format!("{hint}: --token KEY, or SANDKEEP_TOKEN")
+        }
         Some(_) | None => "give the server's token with --token or SANDKEEP_TOKEN".into(),
     }
 }

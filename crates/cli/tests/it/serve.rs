@@ -193,6 +193,7 @@ fn clients_see_the_directory_at_its_own_path_or_at_the_prefix() {
     };
     let path = format!("\"path\":\"{}/a\"", own.display());
     assert!(stat(&server, &format!("{}/a", own.display())).contains(&path));
+    drop(server);
     let mut command = site.sandkeep();
     command.arg("serve").arg(&own).args(["--port", "0", "--json", "--token", TOKEN]);
     let server = Server::start({
@@ -304,6 +305,7 @@ fn behind_the_second_wall_a_directory_in_the_place_of_the_served_one_is_out_of_r
     let open = site.serve(&["--no-landlock"]);
     replace();
     assert_eq!(read(&open), "200");
+    drop(open);
     let walled = site.serve(&[]);
     replace();
     let answer = read(&walled);
