@@ -77,13 +77,13 @@ pub(super) struct Packing {
     #[param(nullable = false, inline)]
     format: Option<Format>,
     /// At most so many bytes of content.
-    #[param(value_type = u128)]
+    #[param(required = false, value_type = u128)]
     max_bytes: Option<u64>,
     /// At most so many members.
-    #[param(value_type = u128)]
+    #[param(required = false, value_type = u128)]
     max_entries: Option<u64>,
     /// At most so many names in a member's path.
-    #[param(value_type = u128)]
+    #[param(required = false, value_type = u128)]
     max_depth: Option<u64>,
 }
 

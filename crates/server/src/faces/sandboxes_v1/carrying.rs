@@ -108,7 +108,7 @@ pub(super) struct ImportQuery {
     #[param(nullable = false)]
     message: Option<String>,
     /// What a program wants to know about it: `key=value`. May be given several times.
-    #[param(value_type = Vec<String>)]
+    #[param(required = false, value_type = Vec<String>)]
     label: BTreeMap<String, String>,
 }
 

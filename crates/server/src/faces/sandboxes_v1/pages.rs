@@ -11,7 +11,7 @@ pub(super) const MOST: u64 = 1000;
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
     /// At most so many, and never more than 1000.
-    #[param(value_type = u128, minimum = 1, maximum = 1000)]
+    #[param(required = false, value_type = u128, minimum = 1, maximum = 1000)]
     limit: Option<u64>,
     /// Where the page before ended, as it said.
     #[param(nullable = false)]

@@ -123,14 +123,14 @@ fn new_sandbox(request: NewSandboxRequest) -> engine::Result<NewSandbox> {
 #[into_params(parameter_in = Query)]
 pub(super) struct SandboxesQuery {
     /// At most so many, and never more than 1000 [default: 100].
-    #[param(value_type = u128, minimum = 1, maximum = 1000)]
+    #[param(required = false, value_type = u128, minimum = 1, maximum = 1000)]
     limit: Option<u64>,
     /// The `next_cursor` of the page before.
     #[param(nullable = false)]
     cursor: Option<String>,
     /// Only those that have a label: `key=value`, or `key` with any value. May be given several
     /// times; all must be had.
-    #[param(value_type = Vec<String>)]
+    #[param(required = false, value_type = Vec<String>)]
     label: BTreeMap<String, Option<String>>,
 }
 

@@ -171,19 +171,19 @@ impl Stat {
 #[into_params(parameter_in = Query)]
 pub(super) struct ListingQuery {
     /// At most so many entries.
-    #[param(value_type = u128, minimum = 1)]
+    #[param(required = false, value_type = u128, minimum = 1)]
     pub(super) limit: Option<u64>,
     /// The `next_cursor` of the page before.
     #[param(nullable = false)]
     pub(super) cursor: Option<String>,
     /// Leave out so many at the beginning.
-    #[param(value_type = u128)]
+    #[param(required = false, value_type = u128)]
     pub(super) offset: Option<u64>,
     /// Whether what lies deeper is listed too.
     #[param(nullable = false)]
     pub(super) recursive: Option<bool>,
     /// How many levels of a recursive listing.
-    #[param(value_type = u128, minimum = 1)]
+    #[param(required = false, value_type = u128, minimum = 1)]
     pub(super) depth: Option<u64>,
     /// A glob that names must fit, or paths if it has a slash.
     #[param(nullable = false)]
@@ -192,10 +192,10 @@ pub(super) struct ListingQuery {
     #[param(nullable = false, inline)]
     pub(super) kind: Option<Kind>,
     /// By what the entries are sorted.
-    #[param(nullable = false, inline)]
+    #[param(required = false, nullable = false, inline)]
     pub(super) sort: SortBy,
     /// In which direction.
-    #[param(nullable = false, inline)]
+    #[param(required = false, nullable = false, inline)]
     pub(super) order: Order,
     /// Whether each entry comes with all that `fs-stat` tells.
     #[param(nullable = false)]
