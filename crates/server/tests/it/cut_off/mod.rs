@@ -33,9 +33,11 @@ use self::browser::Browser;
 use self::line::Line;
 use self::storm::{Agent, DIRS, at, put, through_the_server};
 
-/// How many changes are made, and how often each of those who watch is cut off.
-const CHANGES: usize = 10_000;
+/// How often each of those who watch is cut off, and how many changes are made for every cut.
 const CUTS: usize = 100;
+const CHANGES: usize = 100;
+/// How often where another form holds the same promise, unless the long form is asked for.
+const FEWER: usize = 25;
 /// How many change things at a time.
 const WRITERS: usize = 4;
 /// How many notices may wait for those who look.
@@ -46,28 +48,28 @@ const SOON: Duration = Duration::from_millis(100);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_is_cut_off_misses_nothing_of_a_tree_in_memory() {
     let served = Served::store("memory:").await;
-    assert_eq!(served.hold_through(1, None).await, [0, 0]);
+    assert_eq!(served.hold_through(CUTS, 1, None).await, [0, 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_is_cut_off_misses_nothing_of_a_tree_in_files() {
     let dir = tempfile::tempdir().unwrap();
     let served = Served::store(&format!("file:{}", dir.path().join("store").display())).await;
-    assert_eq!(served.hold_through(2, None).await, [0, 0]);
+    assert_eq!(served.hold_through(FEWER, 2, None).await, [0, 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_is_cut_off_misses_nothing_of_a_host_directory() {
     let dir = tempfile::tempdir().unwrap();
     let served = Served::directory(dir.path(), vec![dir.path().join("staging")]).await;
-    served.hold_through(3, None).await;
+    served.hold_through(FEWER, 3, None).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_is_cut_off_misses_nothing_that_an_agent_does_in_a_host_directory() {
     let dir = tempfile::tempdir().unwrap();
     let served = Served::directory(dir.path(), vec![dir.path().join("staging")]).await;
-    served.hold_through(4, Some(dir.path())).await;
+    served.hold_through(CUTS, 4, Some(dir.path())).await;
 }
 
 /// A tree behind a real server.
@@ -105,9 +107,10 @@ impl Served {
         Self { server, files: Arc::new(client_of(server)), tree }
     }
 
-    /// Changes the tree 10,000 times while two who watch are cut off 100 times each, and holds that
-    /// both then know exactly what is there. Gives how often each had to list everything anew.
-    async fn hold_through(&self, seed: u64, agent_in: Option<&Path>) -> [usize; 2] {
+    /// Changes the tree while two who watch are cut off so many times each, and holds that both then
+    /// know exactly what is there. Gives how often each had to list everything anew.
+    async fn hold_through(&self, cuts: usize, seed: u64, agent_in: Option<&Path>) -> [usize; 2] {
+        let cuts = if is_long() { CUTS * 10 } else { cuts };
         let dirs = (0..DIRS).map(|dir| format!("/d{dir}"));
         for dir in dirs.chain(["/kept".to_owned()]) {
             self.files.create_dir(&at(&dir), Parents::Create).await.unwrap();
@@ -121,10 +124,10 @@ impl Served {
             believers.push(tokio::spawn(believer.hear_out(last.clone())));
         }
         let leave = Arc::new(Semaphore::new(0));
-        let writers = self.writers(seed, agent_in, &leave);
+        let writers = self.writers(cuts * CHANGES / WRITERS, seed, agent_in, &leave);
         let cutters = [0, 1].map(|who| {
             let (line, leave) = (lines[who].clone(), Arc::clone(&leave));
-            tokio::spawn(cut_again_and_again(line, leave, seed * 10 + who as u64))
+            tokio::spawn(cut_again_and_again(line, cuts, leave, seed * 10 + who as u64))
         });
         for work in writers.into_iter().chain(cutters) {
             work.await.unwrap();
@@ -136,9 +139,9 @@ impl Served {
         for (who, believer) in believers.into_iter().enumerate() {
             let believer = believer.await.unwrap();
             believer.knows(["client", "browser"][who], &truth);
-            let (told, cuts) = (believer.told, lines[who].cuts());
-            println!("{cuts} cuts, {told} notices, {} resyncs", believer.resyncs);
-            assert_eq!(cuts, CUTS * factor());
+            let (told, cut) = (believer.told, lines[who].cuts());
+            println!("{cut} cuts, {told} notices, {} resyncs", believer.resyncs);
+            assert_eq!(cut, cuts);
             resyncs[who] = believer.resyncs;
         }
         resyncs
@@ -146,11 +149,11 @@ impl Served {
 
     fn writers(
         &self,
+        each: usize,
         seed: u64,
         agent_in: Option<&Path>,
         leave: &Arc<Semaphore>,
     ) -> Vec<JoinHandle<()>> {
-        let each = CHANGES * factor() / WRITERS;
         let writer = |number: usize| {
             let (leave, seed) = (Arc::clone(leave), seed * 100 + number as u64);
             // Half of them ask nobody, where that is possible.
@@ -168,10 +171,10 @@ impl Served {
 }
 
 /// Cuts a line, and gives leave for some changes every time: they are spread over all cuts.
-async fn cut_again_and_again(line: Line, leave: Arc<Semaphore>, seed: u64) {
+async fn cut_again_and_again(line: Line, cuts: usize, leave: Arc<Semaphore>, seed: u64) {
     let mut dice = SmallRng::seed_from_u64(seed);
-    for _ in 0..CUTS * factor() {
-        leave.add_permits(CHANGES / CUTS / 2);
+    for _ in 0..cuts {
+        leave.add_permits(CHANGES / 2);
         // Some are cut off before they hear the first word.
         let bytes = if dice.random_ratio(1, 5) { 700 } else { 20_000 };
         line.cut(dice.random_range(0..bytes), SOON).await;
@@ -211,7 +214,7 @@ fn id() -> SandboxId {
     SandboxId::parse("trial").unwrap()
 }
 
-/// How many times more is tried when `SANDKEEP_LONG` is set.
-fn factor() -> usize {
-    if std::env::var_os("SANDKEEP_LONG").is_some() { 10 } else { 1 }
+/// Whether the long form is asked for.
+fn is_long() -> bool {
+    std::env::var_os("SANDKEEP_LONG").is_some()
 }
