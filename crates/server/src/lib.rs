@@ -19,6 +19,7 @@ mod faces;
 mod framing;
 mod intake;
 mod json_body;
+mod jsonrpc;
 mod measured;
 mod metrics;
 mod observe;

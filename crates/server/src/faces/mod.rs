@@ -1,5 +1,6 @@
 //! One module per protocol, one line each.
 
+mod acp;
 mod fs_v1;
 mod meta;
 mod sandboxes_v1;
