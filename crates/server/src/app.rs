@@ -18,6 +18,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 
 use crate::auth::{self, Gate};
+use crate::faces::AgentServers;
 use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
 use crate::peers::{self, Peers};
@@ -39,6 +40,7 @@ pub struct App {
     pub(crate) audit: Audit,
     pub(crate) quotas: Quotas,
     pub(crate) sessions: Sessions,
+    pub(crate) agents: AgentServers,
     pub(crate) working_directory: SandboxPath,
     pub(crate) archive_limits: ArchiveLimits,
     pub(crate) strip_workspace_prefix: bool,
@@ -89,6 +91,7 @@ impl App {
             quotas: Quotas::new(options.per_key),
             registry,
             sessions: Sessions::new(SESSIONS),
+            agents: AgentServers::new(),
             working_directory: options.working_directory,
             archive_limits: options.archive_limits,
             strip_workspace_prefix: options.strip_workspace_prefix,

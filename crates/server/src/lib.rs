@@ -21,6 +21,7 @@ mod intake;
 mod json_body;
 mod jsonrpc;
 mod measured;
+mod media;
 mod metrics;
 mod observe;
 mod openapi;

@@ -19,6 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
+pub(crate) use acp::AgentServers;
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
 
@@ -29,6 +30,7 @@ const LONGEST_SPELLED: usize = 256;
 pub(crate) fn shared_responses() -> BTreeMap<String, RefOr<Response>> {
     let mut shared = fs_v1::problem_components();
     shared.extend(sandboxes_v1::refusal_components());
+    shared.extend(acp::problem_components());
     shared
 }
 
@@ -80,6 +82,7 @@ pub(crate) fn names_sandbox(route: &str) -> bool {
 pub(crate) fn operation(route: &str, method: &Method) -> Option<&'static str> {
     fs_v1::operation(route, method)
         .or_else(|| sandboxes_v1::operation(route, method))
+        .or_else(|| acp::operation(route, method))
         .or_else(|| meta::operation(route))
 }
 
@@ -95,6 +98,8 @@ pub(crate) struct Subject {
 pub(crate) fn subject(route: &str, uri: &Uri, sandbox: Option<&Sandbox>, strip: bool) -> Subject {
     if fs_v1::speaks_for(route) {
         fs_v1::subject(uri, sandbox)
+    } else if acp::speaks_for(route) {
+        acp::subject(uri)
     } else {
         sandboxes_v1::subject(route, uri, strip)
     }
@@ -117,7 +122,11 @@ pub(crate) fn is_transfer(route: &str) -> bool {
 
 /// Routes that ask who is there.
 pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().merge(fs_v1::routes()).merge(sandboxes_v1::routes()).merge(meta::guarded())
+    OpenApiRouter::new()
+        .merge(fs_v1::routes())
+        .merge(sandboxes_v1::routes())
+        .merge(acp::routes())
+        .merge(meta::guarded())
 }
 
 /// Routes that answer everyone.

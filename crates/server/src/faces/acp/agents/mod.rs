@@ -10,12 +10,14 @@ mod wire;
 
 use std::sync::Arc;
 
-use http::Method;
+use http::{Method, Uri};
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::faces::{Subject, spelled};
 use crate::jsonrpc::{Id, Reply};
 
 pub(in crate::faces) use errors::problem_components;
@@ -38,13 +40,27 @@ pub(in crate::faces::acp) enum Said {
 }
 
 pub(in crate::faces) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new()
-        .routes(routes!(transport::list))
-        .routes(routes!(transport::post, transport::events, transport::close))
+    OpenApiRouter::new().routes(routes!(transport::list)).routes(routes!(
+        transport::post,
+        transport::events,
+        transport::close
+    ))
 }
 
 /// What a request of a route is called in the audit.
 pub(in crate::faces) fn operation(route: &str, method: &Method) -> Option<&'static str> {
     let mut rows = OPERATIONS.iter();
     rows.find(|(verb, at, _)| method == verb && *at == route).map(|(_, _, word)| *word)
+}
+
+/// Whether a route is one of these.
+pub(in crate::faces) fn speaks_for(route: &str) -> bool {
+    OPERATIONS.iter().any(|(_, at, _)| *at == route)
+}
+
+/// What a request is about: the name by which an agent is meant.
+pub(in crate::faces) fn subject(uri: &Uri) -> Subject {
+    let name = uri.path().split('/').nth(3).unwrap_or_default();
+    let name = percent_decode_str(name).decode_utf8_lossy();
+    Subject { path: None, id: spelled(&name).filter(|name| !name.is_empty()) }
 }

@@ -7,14 +7,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Actor, Error, ErrorKind, Result};
+use engine::Actor;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::agent::{Agent, Replies};
+use super::errors;
 use super::wire::AgentServerInfo;
 use crate::faces::acp::outbox::{CommonStore, Outbox, OutboxRoom};
+use crate::problem::Problem;
 
 /// How many there may be, and for how long.
 const ROOM: Room = Room { most: 1024, each: 64, idle: Duration::from_hours(1) };
@@ -92,10 +94,10 @@ impl AgentServers {
     }
 
     /// The agent of this name, begun if there is none.
-    pub(super) fn open(&self, by: Option<Actor>, id: &str, kind: Kind) -> Result<Server> {
+    pub(super) fn open(&self, by: Option<Actor>, id: &str, kind: Kind) -> Result<Server, Problem> {
         if id.is_empty() || id.len() > LONGEST_ID || id.chars().any(char::is_control) {
             let message = "a server id is 1 to 256 bytes without control characters";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Problem::invalid_request(message).hint("choose another server id"));
         }
         let mut open = self.open.lock();
         self.forget_idle(&mut open);
@@ -114,7 +116,7 @@ impl AgentServers {
         Ok(server)
     }
 
-    fn check_room(&self, open: &HashMap<Name, Server>, by: Option<Actor>) -> Result<()> {
+    fn check_room(&self, open: &HashMap<Name, Server>, by: Option<Actor>) -> Result<(), Problem> {
         let Room { most, each, .. } = self.room;
         // Whoever has the server's own token, or needs none, is the operator.
         let is_key = matches!(by, Some(Actor::Key(_)));
@@ -125,7 +127,7 @@ impl AgentServers {
         } else {
             return Ok(());
         };
-        Err(Error::new(ErrorKind::LimitExceeded, message))
+        Err(errors::too_many(&message))
     }
 
     /// Ends an agent, if the caller began one of this name.
@@ -178,8 +180,8 @@ mod tests {
         Some(Actor::Key(KeyId::parse(id).unwrap()))
     }
 
-    fn open(servers: &AgentServers, by: Option<Actor>, id: &str) -> Result<(), ErrorKind> {
-        servers.open(by, id, Kind::Mock).map(drop).map_err(|err| err.kind())
+    fn open(servers: &AgentServers, by: Option<Actor>, id: &str) -> Result<(), u16> {
+        servers.open(by, id, Kind::Mock).map(drop).map_err(|problem| problem.details().status)
     }
 
     fn names(servers: &AgentServers, by: Option<Actor>) -> Vec<String> {
@@ -215,10 +217,10 @@ mod tests {
         let servers = servers(3, 1);
         let (one, other) = (key("aaaaaaaaaaaa"), key("bbbbbbbbbbbb"));
         open(&servers, one, "s1").unwrap();
-        assert_eq!(open(&servers, one, "s2"), Err(ErrorKind::LimitExceeded));
+        assert_eq!(open(&servers, one, "s2"), Err(429));
         open(&servers, other, "s1").unwrap();
         open(&servers, None, "s1").unwrap();
-        assert_eq!(open(&servers, None, "s2"), Err(ErrorKind::LimitExceeded));
+        assert_eq!(open(&servers, None, "s2"), Err(429));
     }
 
     #[tokio::test(start_paused = true)]
@@ -242,7 +244,7 @@ mod tests {
     async fn a_name_is_short_and_can_be_shown() {
         let servers = servers(9, 9);
         for wrong in ["", "a\nb", &"x".repeat(LONGEST_ID + 1)] {
-            assert_eq!(open(&servers, None, wrong), Err(ErrorKind::InvalidArgument));
+            assert_eq!(open(&servers, None, wrong), Err(400));
         }
         assert_eq!(open(&servers, None, &"x".repeat(LONGEST_ID)), Ok(()));
     }

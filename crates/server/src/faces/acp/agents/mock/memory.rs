@@ -40,7 +40,8 @@ mod tests {
         memory.keep(Speaker::Client, "first".to_owned());
         memory.keep(Speaker::Mock, "second".to_owned());
         memory.keep(Speaker::Client, "x".repeat(MOST_BYTES - 6));
-        let speakers: Vec<_> = memory.recall().map(|(speaker, text)| (speaker, text.len())).collect();
+        let speakers: Vec<_> =
+            memory.recall().map(|(speaker, text)| (speaker, text.len())).collect();
         assert_eq!(speakers, [(Speaker::Mock, 6), (Speaker::Client, MOST_BYTES - 6)]);
     }
 

@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_text_is_said_in_a_few_pieces_that_make_it_whole() {
-        for text in ["", "word", "mock: hello there", "ü 文 🦀 a  b\n\nc", &"a b ".repeat(999)] {
+        for text in ["", "word", "mock: hello there", "ü 文 🦀 a  b\n\nc", &"a b ".repeat(999)]
+        {
             let pieces = pieces(text);
             assert_eq!(pieces.concat(), text);
             assert!(pieces.len() <= MOST_PIECES, "{text}: {}", pieces.len());

@@ -143,7 +143,10 @@ fn a_prompt_is_said_back_in_pieces_and_then_answered() {
 fn an_empty_prompt_is_answered_too() {
     let mut talk = Talk::in_session(json!({}));
     let said = talk.prompt(2, "");
-    assert_eq!((words(&said).as_str(), end(&said)), ("mock: nothing was asked", Some((2, "end_turn"))));
+    assert_eq!(
+        (words(&said).as_str(), end(&said)),
+        ("mock: nothing was asked", Some((2, "end_turn")))
+    );
 }
 
 #[test]
@@ -179,7 +182,8 @@ fn a_file_is_written_by_the_client_and_then_the_turn_goes_on() {
 fn no_two_requests_have_one_id() {
     let mut talk = Talk::in_session(all());
     let first = talk.prompt(2, "read a\nread b");
-    let second = talk.hear(json!({"jsonrpc": "2.0", "id": first[0]["id"], "result": {"content": ""}}));
+    let second =
+        talk.hear(json!({"jsonrpc": "2.0", "id": first[0]["id"], "result": {"content": ""}}));
     let second = second.last().unwrap();
     assert_eq!(second["method"], "fs/read_text_file");
     assert_ne!(first[0]["id"], second["id"]);
@@ -193,7 +197,10 @@ fn a_client_that_offers_no_files_is_told_so_in_words() {
     assert_eq!((words(&said).as_str(), end(&said)), (told, Some((2, "end_turn"))));
     let mut talk = Talk::in_session(json!({}));
     let said = talk.prompt(2, "read a.txt");
-    assert_eq!(words(&said), "mock: I cannot read a.txt: the client does not offer fs.readTextFile");
+    assert_eq!(
+        words(&said),
+        "mock: I cannot read a.txt: the client does not offer fs.readTextFile"
+    );
 }
 
 #[test]

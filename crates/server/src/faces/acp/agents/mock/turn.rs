@@ -178,9 +178,8 @@ impl Scene<'_> {
     pub(super) fn say(&mut self, text: &str) {
         let text = format!("mock: {}", cut(text));
         let pieces = pieces(&text);
-        let updates = pieces.into_iter().map(|piece| {
-            speech::update(self.session, Speaker::Mock, piece)
-        });
+        let updates =
+            pieces.into_iter().map(|piece| speech::update(self.session, Speaker::Mock, piece));
         self.said.extend(updates);
         self.memory.keep(Speaker::Mock, text);
     }
@@ -200,7 +199,9 @@ impl Asked {
         match (self, outcome) {
             (Self::Read(path), Ok(result)) => {
                 match serde_json::from_value::<ReadTextFileResponse>(result.clone()) {
-                    Ok(file) => format!("{path} has {} bytes: {}", file.content.len(), file.content),
+                    Ok(file) => {
+                        format!("{path} has {} bytes: {}", file.content.len(), file.content)
+                    }
                     Err(err) => format!("{path}: the client's answer makes no sense: {err}"),
                 }
             }

@@ -130,7 +130,9 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_a_wish_is_said_back() {
-        for line in ["read", "read  ", "reads a", "Read a", "write  a", "wait", "wait 61", "wait -1"] {
+        for line in
+            ["read", "read  ", "reads a", "Read a", "write  a", "wait", "wait 61", "wait -1"]
+        {
             assert_eq!(all(line), [repeat(line)]);
         }
         for line in ["wait NaN", "wait inf", "wait 1e999", " read a"] {
