@@ -19,7 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
-pub(crate) use acp::AgentServers;
+pub(crate) use acp::{AgentServers, Connections};
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
 
@@ -64,7 +64,7 @@ pub(crate) enum Named {
 
 /// Which sandbox the requests of a route are about. Each face speaks for its own routes.
 pub(crate) fn named(route: &str) -> Named {
-    if fs_v1::speaks_for(route) {
+    if fs_v1::speaks_for(route) || acp::is_inside(route) {
         Named::Own
     } else if sandboxes_v1::is_inside(route) {
         Named::ById
@@ -96,7 +96,7 @@ pub(crate) struct Subject {
 
 /// What a request is about. Whoever is not let in has no sandbox yet.
 pub(crate) fn subject(route: &str, uri: &Uri, sandbox: Option<&Sandbox>, strip: bool) -> Subject {
-    if fs_v1::speaks_for(route) {
+    if fs_v1::speaks_for(route) || acp::is_inside(route) {
         fs_v1::subject(uri, sandbox)
     } else if acp::speaks_for(route) {
         acp::subject(uri)
@@ -117,7 +117,7 @@ pub(crate) fn lets_through(caller: &Caller, route: &str, method: &Method) -> boo
 
 /// Whether the requests of a route send or fetch files or archives.
 pub(crate) fn is_transfer(route: &str) -> bool {
-    fs_v1::is_transfer(route) || sandboxes_v1::is_transfer(route)
+    fs_v1::is_transfer(route) || acp::is_transfer(route) || sandboxes_v1::is_transfer(route)
 }
 
 /// Routes that ask who is there.

@@ -41,6 +41,11 @@ impl Reply {
         Self { outcome: self.outcome.map_err(more), ..self }
     }
 
+    /// The same with a failure in place of what came of it.
+    pub(crate) fn instead(self, failure: Failure) -> Self {
+        Self { outcome: Err(failure), ..self }
+    }
+
     /// Compact JSON.
     pub(crate) fn render(&self) -> Vec<u8> {
         crate::problem::render(self)

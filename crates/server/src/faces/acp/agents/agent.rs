@@ -53,6 +53,18 @@ impl Agent {
         self.state.lock().mock.adopt(id, directory)
     }
 
+    /// Forgets a session. A turn that it is in ends.
+    pub(in crate::faces::acp) fn forget(&self, id: &str) {
+        let mut state = self.state.lock();
+        let said = state.mock.forget(id, now());
+        self.deliver(&mut state, said);
+    }
+
+    /// Whether the agent asked its client something by this id, and waits for the answer.
+    pub(in crate::faces::acp) fn awaits(&self, id: &Id) -> bool {
+        self.state.lock().mock.awaits(id)
+    }
+
     /// Takes a message. Who sent a request may wait for its answer; if that never comes, the agent
     /// has ended.
     pub(in crate::faces::acp) fn hear(

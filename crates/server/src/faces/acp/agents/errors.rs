@@ -30,7 +30,7 @@ fn unsupported(name: &str) -> Problem {
         .hint("use the agent `mock`")
 }
 
-fn not_installed(name: &str) -> Problem {
+pub(in crate::faces::acp) fn not_installed(name: &str) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, Class::AGENT_NOT_INSTALLED, name)
         .agent(name)
         .kind("agent_not_installed")
@@ -71,7 +71,7 @@ pub(super) fn not_json() -> Problem {
         .hint("send the header `Content-Type: application/json`")
 }
 
-pub(super) fn not_acceptable(media: &str) -> Problem {
+pub(in crate::faces::acp) fn not_acceptable(media: &str) -> Problem {
     let message = format!("accept must allow {media}");
     Problem::new(StatusCode::NOT_ACCEPTABLE, Class::NOT_ACCEPTABLE, &message)
         .message(&message)
@@ -95,7 +95,7 @@ pub(super) fn too_many(message: &str) -> Problem {
 }
 
 /// An agent that takes too long.
-pub(super) fn timeout(seconds: u64) -> Problem {
+pub(in crate::faces::acp) fn timeout(seconds: u64) -> Problem {
     let message = format!("the agent did not answer for {seconds} seconds");
     Problem::new(StatusCode::GATEWAY_TIMEOUT, Class::TIMEOUT, &message)
         .message(&message)
@@ -111,6 +111,16 @@ impl IntoResponses for AgentProblems {
         let statuses = ["400", "401", "404", "406", "409", "413", "415", "429", "503", "504"];
         let reference = |status| RefOr::Ref(Ref::from_response_name(format!("Problem{status}")));
         statuses.map(|status| (status.to_owned(), reference(status))).into()
+    }
+}
+
+/// The problem of a client that does not take what there is.
+pub(in crate::faces::acp) struct NotAcceptable;
+
+impl IntoResponses for NotAcceptable {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let reference = RefOr::Ref(Ref::from_response_name("Problem406"));
+        [("406".to_owned(), reference)].into()
     }
 }
 

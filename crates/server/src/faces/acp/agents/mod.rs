@@ -1,8 +1,8 @@
 //! `/v1/acp`: agents that clients talk with, as the `sandbox-agent` client knows them, and the one
 //! that the server brings.
 
-mod agent;
-mod errors;
+pub(super) mod agent;
+pub(super) mod errors;
 mod mock;
 mod servers;
 mod transport;

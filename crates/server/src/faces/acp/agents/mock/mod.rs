@@ -103,6 +103,20 @@ impl Mock {
         Ok(())
     }
 
+    /// Forgets a session. A turn that it is in is cancelled.
+    pub(crate) fn forget(&mut self, id: &str, now: Instant) -> Vec<Said> {
+        let (id, mut said) = (SessionId::new(id), Vec::new());
+        self.in_turn(&id, now, &mut said, cancelled);
+        self.sessions.remove(&id);
+        said
+    }
+
+    /// Whether it asked its client something by this id, and waits for the answer.
+    pub(crate) fn awaits(&self, id: &Id) -> bool {
+        let mut turns = self.sessions.values().filter_map(|session| session.turn.as_ref());
+        turns.any(|turn| turn.awaits(id))
+    }
+
     fn request(&mut self, id: Id, call: Call, now: Instant, said: &mut Vec<Said>) {
         let names = AGENT_METHOD_NAMES;
         let outcome = match call.method.as_str() {
@@ -130,10 +144,7 @@ impl Mock {
         if call.method == AGENT_METHOD_NAMES.session_cancel
             && let Ok(CancelNotification { session_id, .. }) = params(call)
         {
-            self.in_turn(&session_id, now, said, |turn, scene| {
-                turn.end(StopReason::Cancelled, scene);
-                Flow::Ended
-            });
+            self.in_turn(&session_id, now, said, cancelled);
         }
     }
 
@@ -235,6 +246,12 @@ impl Mock {
         let message = format!("{MOST_SESSIONS} sessions are open, which is the most");
         Err(Failure::invalid_request(message))
     }
+}
+
+/// Ends a turn because its client wants it to end.
+fn cancelled(turn: &mut Turn, scene: &mut Scene<'_>) -> Flow {
+    turn.end(StopReason::Cancelled, scene);
+    Flow::Ended
 }
 
 /// What a method is called with.
