@@ -110,6 +110,8 @@ fn add_headers(status: &str, response: &mut RefOr<Response>) {
         (name = "keys", description = "Who may do what"),
         (name = "audit", description = "Who did what"),
         (name = "sessions", description = "Working directories for relative paths"),
+        (name = "agents", description = "Agents that clients talk with, and files and sessions as \
+            they ask for them, by JSON-RPC"),
         (name = "server", description = "The server itself")
     ),
     components(schemas(ProblemDetails, Refusal)),
