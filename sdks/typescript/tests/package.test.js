@@ -1,6 +1,7 @@
 // The package as it would be published, installed by somebody who uses ES modules or CommonJS.
 
 import { strict as assert } from "node:assert";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { serveSandboxes } from "../../../tests/program.mjs";
 import { packed, project } from "./harness/project.js";
@@ -53,6 +54,19 @@ describe("the package", () => {
     for (const name of ["LICENSE", "README.md", "dist/esm/index.js", "dist/cjs/index.d.ts"]) {
       assert.ok(pack.names.includes(name), name);
     }
+  });
+
+  it("knows every kind of failure that the contract knows", async () => {
+    const [contract, own] = await Promise.all([
+      readFile(new URL("../../../contract/errors.md", import.meta.url), "utf8"),
+      readFile(new URL("../src/errors.ts", import.meta.url), "utf8"),
+    ]);
+    const kinds = [...contract.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, kind]) => kind);
+    assert.ok(kinds.length > 30, `${kinds.length} kinds`);
+    assert.deepEqual(
+      kinds.filter((kind) => !own.includes(`"${kind}"`)),
+      [],
+    );
   });
 
   it("works in a project of ES modules, by the rules of Node and of bundlers", async () => {
