@@ -1,0 +1,188 @@
+// One connection to an agent: calls by POST, and a stream for what the agent has to say.
+
+import { SandkeepError } from "../errors.js";
+import { failureOf, notUnderstood } from "../transport/answer.js";
+import type { Repeat } from "../transport/retry.js";
+import type { Ask, CallOptions, Transport } from "../transport/transport.js";
+import { answer, capabilities, isListening, tell } from "./answers.js";
+import { Calls } from "./calls.js";
+import { asMessage, type Message, notification, request, type RpcError } from "./messages.js";
+import type { SandboxAgentOptions } from "./options.js";
+import { EventStream } from "./stream.js";
+
+const CONNECTION = "x-acp-connection-id";
+const PATH = "/v2/rpc";
+const USUAL_SILENCE = 45_000;
+const FAREWELL = 2_000;
+
+// What may be asked twice when an answer got lost. All else may not.
+const REPEATS: Record<string, Repeat> = {
+  "_sandboxagent/fs/list_entries": "safe",
+  "_sandboxagent/fs/stat": "safe",
+  "_sandboxagent/fs/mkdir": "idempotent",
+  "_sandboxagent/session/list": "safe",
+  "_sandboxagent/session/get": "safe",
+};
+
+export class Connection {
+  readonly id: string;
+  readonly #transport: Transport;
+  readonly #options: SandboxAgentOptions;
+  readonly #calls = new Calls();
+  readonly #stream: EventStream;
+  #listeners = 0;
+  #listening: AbortController | undefined;
+  #lastId = 0;
+
+  /** Introduces the client to an agent. */
+  static async open(
+    transport: Transport,
+    agent: string,
+    options: SandboxAgentOptions,
+    onLost: (lost: Connection, why: SandkeepError) => void,
+  ): Promise<Connection> {
+    const params = {
+      protocolVersion: 1,
+      clientInfo: { name: "sandkeep", version: "0.1.0" },
+      clientCapabilities: capabilities(options),
+      _meta: { "sandboxagent.dev": { agent } },
+    };
+    const asked = request(0, "initialize", params);
+    // A second connection costs little, and one that nobody uses goes by itself.
+    const received = await transport.send(ask("initialize", asked, {}, { repeat: "idempotent" }));
+    const id = received.header(CONNECTION);
+    resultOf(await received.json(), asked, received.header("x-request-id"));
+    if (!id) throw notUnderstood(`the answer has no header ${CONNECTION}`, "initialize");
+    return new Connection(id, transport, options, onLost);
+  }
+
+  private constructor(
+    id: string,
+    transport: Transport,
+    options: SandboxAgentOptions,
+    onLost: (lost: Connection, why: SandkeepError) => void,
+  ) {
+    this.id = id;
+    this.#transport = transport;
+    this.#options = options;
+    this.#stream = new EventStream(transport, this.#headers, options.silence ?? USUAL_SILENCE, {
+      onMessage: (message) => this.#hear(message),
+      onRefused: (why) => {
+        this.#calls.stop(why);
+        onLost(this, why);
+      },
+    });
+    // A stream keeps a program from ending, so that there is none before somebody wants it.
+    if (isListening(options)) this.#listen();
+  }
+
+  /** Asks the agent or the server, and waits for the answer. */
+  async call<T>(method: string, params: object, options: CallOptions = {}): Promise<T> {
+    const { signal: caller, timeout } = options;
+    return this.#calls.during(method, caller, async (signal) => {
+      this.#lastId += 1;
+      const asked = request(this.#lastId, method, params);
+      const repeat = REPEATS[method] ?? "never";
+      const sent = ask(method, asked, this.#headers, { repeat, signal, timeout });
+      const received = await this.#transport.send(sent);
+      return resultOf<T>(await received.json(), asked, received.header("x-request-id"));
+    });
+  }
+
+  /** As `call`, and what the agent says and asks meanwhile is heard. */
+  async callAndListen<T>(method: string, params: object, options: CallOptions = {}): Promise<T> {
+    this.#listen();
+    try {
+      return await this.call<T>(method, params, options);
+    } finally {
+      this.#hush();
+    }
+  }
+
+  async notify(method: string, params: object, options: CallOptions = {}): Promise<void> {
+    const { signal: caller, timeout } = options;
+    await this.#calls.during(method, caller, (signal) => {
+      const message = notification(method, params);
+      const facts = { repeat: "never", signal, timeout } as const;
+      return this.#transport.done(ask(method, message, this.#headers, facts));
+    });
+  }
+
+  /** Ends all calls and says goodbye; a server that does not hear it forgets us by itself. */
+  async close(why: SandkeepError): Promise<void> {
+    this.forget(why);
+    const operation = "disconnect";
+    const headers = this.#headers;
+    const facts = { repeat: "idempotent", timeout: FAREWELL } as const;
+    const farewell = { operation, method: "DELETE", path: PATH, headers, ...facts };
+    await this.#transport.done(farewell).catch(() => {});
+  }
+
+  /** Ends all calls of a connection that the server does not know any more. */
+  forget(why: SandkeepError): void {
+    this.#calls.stop(why);
+    this.#listening?.abort();
+  }
+
+  get #headers(): Record<string, string> {
+    return { [CONNECTION]: this.id };
+  }
+
+  #listen(): void {
+    this.#listeners += 1;
+    if (this.#listening) return;
+    this.#listening = new AbortController();
+    void this.#stream.listen(this.#listening.signal);
+  }
+
+  #hush(): void {
+    this.#listeners -= 1;
+    if (this.#listeners > 0) return;
+    this.#listening?.abort();
+    this.#listening = undefined;
+  }
+
+  #hear(message: Message): void {
+    tell(this.#options, message);
+    if (message.method !== undefined && message.id !== undefined) void this.#respond(message);
+  }
+
+  // The agent stops waiting by itself if the answer does not reach it.
+  async #respond(asked: Message): Promise<void> {
+    const message = await answer(this.#options, asked);
+    const operation = `answer to ${asked.method}`;
+    await this.#calls
+      .during(operation, undefined, (signal) => {
+        const facts = { repeat: "idempotent", signal } as const;
+        return this.#transport.done(ask(operation, message, this.#headers, facts));
+      })
+      .catch(() => {});
+  }
+}
+
+function ask(
+  operation: string,
+  json: Message,
+  headers: Record<string, string>,
+  facts: Pick<Ask, "repeat" | "signal" | "timeout">,
+): Ask {
+  const accepted = { ...headers, accept: "application/json" };
+  return { operation, method: "POST", path: PATH, json, headers: accepted, ...facts };
+}
+
+function resultOf<T>(value: unknown, asked: Message, requestId: string | undefined): T {
+  const operation = asked.method ?? "";
+  const message = asMessage(value);
+  if (!message || (message.id ?? null) !== (message.error ? message.id ?? null : asked.id)) {
+    throw notUnderstood("the answer is no answer to the call", operation);
+  }
+  if (message.error) throw failureIn(message.error, operation, requestId);
+  if (!("result" in message)) throw notUnderstood("the answer holds no result", operation);
+  return message.result as T;
+}
+
+function failureIn(error: RpcError, operation: string, requestId: string | undefined) {
+  const { code, message, data } = error;
+  const kind = code === -32601 ? "unsupported" : code === -32603 ? "io" : "invalid_argument";
+  return failureOf(data ?? { kind, error: message, code }, { message, operation, requestId });
+}
