@@ -1,3 +1,4 @@
+export * from "./agent/index.js";
 export { type ErrorFacts, type ErrorKind, SandkeepError } from "./errors.js";
 export type { Content, OnProgress, Progress, Stream } from "./transport/body.js";
 export type { RetryOptions } from "./transport/retry.js";

@@ -1,12 +1,12 @@
 // One connection to an agent: calls by POST, and a stream for what the agent has to say.
 
-import { SandkeepError } from "../errors.js";
+import type { SandkeepError } from "../errors.js";
 import { failureOf, notUnderstood } from "../transport/answer.js";
 import type { Repeat } from "../transport/retry.js";
 import type { Ask, CallOptions, Transport } from "../transport/transport.js";
 import { answer, capabilities, isListening, tell } from "./answers.js";
 import { Calls } from "./calls.js";
-import { asMessage, type Message, notification, request, type RpcError } from "./messages.js";
+import { asMessage, type Message, notification, type RpcError, request } from "./messages.js";
 import type { SandboxAgentOptions } from "./options.js";
 import { EventStream } from "./stream.js";
 
@@ -40,6 +40,7 @@ export class Connection {
     agent: string,
     options: SandboxAgentOptions,
     onLost: (lost: Connection, why: SandkeepError) => void,
+    signal: AbortSignal,
   ): Promise<Connection> {
     const params = {
       protocolVersion: 1,
@@ -49,7 +50,8 @@ export class Connection {
     };
     const asked = request(0, "initialize", params);
     // A second connection costs little, and one that nobody uses goes by itself.
-    const received = await transport.send(ask("initialize", asked, {}, { repeat: "idempotent" }));
+    const facts = { repeat: "idempotent", signal } as const;
+    const received = await transport.send(ask("initialize", asked, {}, facts));
     const id = received.header(CONNECTION);
     resultOf(await received.json(), asked, received.header("x-request-id"));
     if (!id) throw notUnderstood(`the answer has no header ${CONNECTION}`, "initialize");
@@ -173,11 +175,10 @@ function ask(
 function resultOf<T>(value: unknown, asked: Message, requestId: string | undefined): T {
   const operation = asked.method ?? "";
   const message = asMessage(value);
-  if (!message || (message.id ?? null) !== (message.error ? message.id ?? null : asked.id)) {
-    throw notUnderstood("the answer is no answer to the call", operation);
-  }
-  if (message.error) throw failureIn(message.error, operation, requestId);
-  if (!("result" in message)) throw notUnderstood("the answer holds no result", operation);
+  // A server that could not read the id of what it refuses answers with null.
+  if (message?.error) throw failureIn(message.error, operation, requestId);
+  if (message?.id !== asked.id) throw notUnderstood("the answer is not to the call", operation);
+  if (message?.result === undefined) throw notUnderstood("the answer holds no result", operation);
   return message.result as T;
 }
 

@@ -1,25 +1,23 @@
 // The eight file methods: what is small goes by JSON-RPC, bytes by HTTP.
 
-import type { CallOptions } from "./options.js";
+import type { Content } from "../transport/body.js";
+import type { Received } from "../transport/received.js";
+import type { Ask, CallOptions } from "../transport/transport.js";
 import type * as Fs from "./shapes.js";
-import { bothSpellings, sessionOf, type SessionQuery } from "./spellings.js";
-
-/** A transfer of bytes on /v2/fs. */
-export interface Transfer {
-  method: "GET" | "PUT" | "POST";
-  path: string;
-  query: Record<string, string>;
-  body?: BodyInit;
-  contentType?: string;
-}
+import { bothSpellings, type SessionQuery, sessionOf } from "./spellings.js";
 
 export abstract class FileMethods {
   protected abstract call<T>(method: string, params: object, options?: CallOptions): Promise<T>;
-  protected abstract transfer(transfer: Transfer, options?: CallOptions): Promise<Response>;
+  /** Sends, and takes what is answered; both end when the caller gives up. */
+  protected abstract transfer<T>(ask: Ask, take: (answer: Received) => Promise<T>): Promise<T>;
 
   async listFsEntries(query?: Fs.FsEntriesQuery, options?: CallOptions): Promise<Fs.FsEntry[]> {
     const params = { path: query?.path ?? ".", ...sessionOf(query) };
-    const { entries } = await this.#call<{ entries: Fs.FsEntry[] }>("list_entries", params, options);
+    const { entries } = await this.#call<{ entries: Fs.FsEntry[] }>(
+      "list_entries",
+      params,
+      options,
+    );
     return entries.map(bothSpellings);
   }
 
@@ -52,32 +50,39 @@ export abstract class FileMethods {
   }
 
   async readFsFile(query: Fs.FsPathQuery, options?: CallOptions): Promise<Uint8Array> {
+    const operation = "readFsFile";
     const asked = { path: query.path, ...sessionOf(query) };
-    const answer = await this.transfer({ method: "GET", path: FILE, query: asked }, options);
-    return new Uint8Array(await answer.arrayBuffer());
+    const facts = { method: "GET", path: FILE, query: asked, repeat: "safe" } as const;
+    const headers = { accept: "application/octet-stream" };
+    return this.transfer({ operation, ...facts, headers, ...options }, (answer) => answer.bytes());
   }
 
   async writeFsFile(
     query: Fs.FsPathQuery,
-    body: BodyInit,
+    body: BodyInit | Content,
     options?: CallOptions,
   ): Promise<Fs.FsWriteResponse> {
+    const operation = "writeFsFile";
     const asked = { path: query.path, ...sessionOf(query) };
-    const contentType = "application/octet-stream";
-    const transfer = { method: "PUT", path: FILE, query: asked, body, contentType } as const;
-    const answer = await this.transfer(transfer, options);
-    return bothSpellings((await answer.json()) as Fs.FsWriteResponse);
+    const facts = { method: "PUT", path: FILE, query: asked, repeat: "idempotent" } as const;
+    const content = await contentOf(body);
+    const ask = { operation, ...facts, content, ...options };
+    const written = await this.transfer(ask, (answer) => answer.json<Fs.FsWriteResponse>());
+    return bothSpellings(written);
   }
 
   async uploadFsBatch(
-    body: BodyInit,
+    body: BodyInit | Content,
     query?: Fs.FsUploadBatchQuery,
     options?: CallOptions,
   ): Promise<Fs.FsUploadBatchResponse> {
+    const operation = "uploadFsBatch";
     const asked = { path: query?.path ?? ".", ...sessionOf(query) };
-    const contentType = "application/x-tar";
-    const transfer = { method: "POST", path: UPLOAD, query: asked, body, contentType } as const;
-    return (await (await this.transfer(transfer, options)).json()) as Fs.FsUploadBatchResponse;
+    const facts = { method: "POST", path: UPLOAD, query: asked, repeat: "idempotent" } as const;
+    const headers = { "content-type": "application/x-tar" };
+    const content = await contentOf(body);
+    const ask = { operation, ...facts, headers, content, ...options };
+    return this.transfer(ask, (answer) => answer.json<Fs.FsUploadBatchResponse>());
   }
 
   #call<T>(name: string, params: object, options?: CallOptions): Promise<T> {
@@ -87,3 +92,9 @@ export abstract class FileMethods {
 
 const FILE = "/v2/fs/file";
 const UPLOAD = "/v2/fs/upload-batch";
+
+// Forms are sent as the bytes that they are on the wire.
+async function contentOf(body: BodyInit | Content): Promise<Content> {
+  if (body instanceof URLSearchParams) return body.toString();
+  return body instanceof FormData ? new Response(body).blob() : body;
+}

@@ -1,4 +1,5 @@
 import type { TransportOptions } from "../transport/transport.js";
+import type { Message } from "./messages.js";
 import type {
   PermissionRequest,
   PermissionResponse,
@@ -6,7 +7,6 @@ import type {
   SessionNotification,
   WriteTextFileRequest,
 } from "./shapes.js";
-import type { Message } from "./messages.js";
 
 type Awaitable<T> = T | Promise<T>;
 

@@ -64,7 +64,9 @@ export type TerminateSessionResponse = BothSpellings<{
 }>;
 
 /** A piece of a prompt, as the Agent Client Protocol has it; `text` is the plainest. */
-export type ContentBlock = { type: "text"; text: string } | { type: string; [key: string]: unknown };
+export type ContentBlock =
+  | { type: "text"; text: string }
+  | { type: string; [key: string]: unknown };
 
 export type PromptRequest = SessionQuery & { prompt: string | ContentBlock[] };
 export type PromptResponse = BothSpellings<{ stopReason: string }>;
