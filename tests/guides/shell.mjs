@@ -21,24 +21,25 @@ const PROLOGUE =
 export async function runCommands(blocks) {
   const place = await emptyDirectory();
   try {
-    const address = `127.0.0.1:${await freePort()}`;
+    const port = await freePort();
     const script = asProgram(blocks, "sh", (line) => `echo "${MARK}${line}"`);
-    await writeFile(join(place, "guide.sh"), PROLOGUE + script.replace(PORT, address));
+    await writeFile(join(place, "guide.sh"), PROLOGUE + script.replace(PORT, `127.0.0.1:${port}`));
     await mkdir(join(place, "bin"));
     await symlink(binary, join(place, "bin", "sandkeep"));
-    return await run(place);
+    return await run(place, port);
   } finally {
     await rm(place, { recursive: true });
   }
 }
 
-async function run(place) {
+async function run(place, port) {
   const { HOME: _, SANDKEEP_TOKEN: __, ...inherited } = process.env;
   const env = {
     ...inherited,
     HOME: place,
     XDG_STATE_HOME: join(place, "state"),
     PATH: `${join(place, "bin")}:${process.env.PATH}`,
+    SANDKEEP_PORT: String(port),
     SANDKEEP_LOG: "error",
   };
   const child = spawn("bash", ["guide.sh"], { cwd: place, env, timeout: TIME_LIMIT });
