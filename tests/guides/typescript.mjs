@@ -30,7 +30,7 @@ const SETTINGS = {
 /** What each block printed, by its line, and how the program ended. */
 export async function runTypeScript(blocks) {
   const place = await emptyDirectory();
-  const server = await serve(join(place, "demo"));
+  const server = await serve(join(place, "demo"), ...flags(blocks));
   try {
     await makeProject(place, blocks, new URL(server.baseUrl).host);
     return await run(place, server.token);
@@ -38,6 +38,12 @@ export async function runTypeScript(blocks) {
     await server.stop();
     await rm(place, { recursive: true });
   }
+}
+
+// The server is started as the guide says, but for its port and token.
+function flags(blocks) {
+  const [, given] = blocks[0].text.match(/sandkeep serve \.\/demo (.*) --token/);
+  return given.split(" ");
 }
 
 async function makeProject(place, blocks, address) {
