@@ -8,12 +8,17 @@
  * - `connection`: the server could not be reached, or the line broke
  * - `timeout`: the server was silent for too long (the server says so, too)
  * - `not_understood`: the answer is not what the server's contract says
+ * - `not_modified`: there are no bytes, because the caller has this version already
+ * - `in_doubt`: a repeated change was refused, perhaps because the first try had succeeded
  */
 export type ErrorKind =
   | "aborted"
   | "connection"
   | "not_understood"
-  | "unauthorized"
+  | "not_modified"
+  | "token_invalid"
+  | "too_many_requests"
+  | "endpoint_not_found"
   | "not_found"
   | "not_a_directory"
   | "is_a_directory"

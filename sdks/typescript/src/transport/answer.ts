@@ -87,7 +87,7 @@ function told(problem: unknown): Told {
 function kindOf(status: number): string {
   switch (status) {
     case 401:
-      return "unauthorized";
+      return "token_invalid";
     case 403:
       return "forbidden";
     case 404:
@@ -99,7 +99,7 @@ function kindOf(status: number): string {
     case 416:
       return "range_not_satisfiable";
     case 429:
-      return "busy";
+      return "too_many_requests";
     case 504:
       return "timeout";
     default:
