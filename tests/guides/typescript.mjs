@@ -2,7 +2,7 @@
 // installed as any user would: first type-checked, then run.
 
 import { execFile } from "node:child_process";
-import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -59,9 +59,19 @@ async function installSdk(place) {
   const modules = join(place, "node_modules");
   await mkdir(join(modules, "@types"), { recursive: true });
   await symlink(join(TOOLS, "@types", "node"), join(modules, "@types", "node"));
-  const packed = await done("npm", ["pack", SDK, "--silent", "--pack-destination", place], place);
+  const build = (await isBuilt()) ? ["--ignore-scripts"] : [];
+  const options = ["--silent", ...build, "--pack-destination", place];
+  const packed = await done("npm", ["pack", SDK, ...options], place);
   await done("tar", ["-xzf", packed.stdout.trim().split("\n").at(-1)], place);
   await done("mv", ["package", join(modules, "sandkeep")], place);
+}
+
+// Nothing of the sources is newer than what was made of them.
+async function isBuilt() {
+  const built = await stat(join(SDK, "dist/esm/index.js")).catch(() => undefined);
+  const sources = await readdir(join(SDK, "src"), { recursive: true });
+  const times = sources.map(async (name) => (await stat(join(SDK, "src", name))).mtimeMs);
+  return Math.max(...(await Promise.all(times))) < (built?.mtimeMs ?? 0);
 }
 
 async function run(place, token) {
