@@ -53,10 +53,17 @@ export abstract class SessionMethods extends FileMethods {
     await this.notify("session/cancel", named(session), options);
   }
 
+  /** All sessions of whoever asks, however many pages that takes. */
   async listSessions(options?: CallOptions): Promise<{ sessions: Wire.SessionInfo[] }> {
-    const method = "_sandboxagent/session/list";
-    const { sessions } = await this.call<{ sessions: Wire.SessionInfo[] }>(method, {}, options);
-    return { sessions: sessions.map(bothSpellings) };
+    const sessions: Wire.SessionInfo[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const params = cursor ? { cursor } : {};
+      const page = await this.call<SessionPage>("_sandboxagent/session/list", params, options);
+      sessions.push(...page.sessions.map(bothSpellings));
+      cursor = page.nextCursor;
+    } while (cursor);
+    return { sessions };
   }
 
   async getSession(
@@ -99,6 +106,11 @@ export abstract class SessionMethods extends FileMethods {
       _meta: { "sandboxagent.dev": about },
     };
   }
+}
+
+interface SessionPage {
+  sessions: Wire.SessionInfo[];
+  nextCursor?: string | null;
 }
 
 function named(session: string | SessionQuery): { sessionId?: string } {
