@@ -71,7 +71,7 @@ pub use search::{
     Finding, FindingStream, FoundLine, Letters, Pattern, SearchBudget, SearchEnd, SearchQuery,
     SearchSummary, Syntax, search,
 };
-pub use sessions::{SessionRoom, Sessions};
+pub use sessions::{Session, SessionOwner, SessionPage, SessionRoom, Sessions};
 pub use snapshot::{
     Difference, DifferenceKind, DifferenceStream, NewSnapshot, Point, Snapshot, SnapshotId,
     Snapshots,

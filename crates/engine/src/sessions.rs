@@ -1,18 +1,24 @@
-//! Ids that give relative paths a working directory.
+//! Ids that give relative paths a working directory, and what is noted about them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::{Actor, Error, ErrorKind, Result, SandboxId, SandboxPath};
+use crate::virtual_fs::now;
+use crate::{Actor, Error, ErrorKind, Result, SandboxId, SandboxPath, UnixTime};
+
+/// What all notes of one session may take, in bytes.
+const MOST_NOTES: usize = 4096;
 
 /// The open sessions of all sandboxes. Idle ones make room when the table is full.
 ///
 /// A session belongs to whoever opened it: nobody else can use it, or learn that there is one.
 #[derive(Debug)]
 pub struct Sessions {
-    open: Mutex<HashMap<Owner, HashMap<String, Session>>>,
+    open: Mutex<HashMap<SessionOwner, BTreeMap<Arc<str>, Kept>>>,
     room: SessionRoom,
 }
 
@@ -29,14 +35,44 @@ pub struct SessionRoom {
 
 /// Whose sessions they are, and in which sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Owner {
-    by: Option<Actor>,
-    sandbox: SandboxId,
+pub struct SessionOwner {
+    /// Who opened them; none where nobody needs to say who he is.
+    pub by: Option<Actor>,
+    /// Where their files are.
+    pub sandbox: SandboxId,
+}
+
+/// What is known of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// What it is called by whoever opened it.
+    pub id: Arc<str>,
+    /// Where its relative paths begin.
+    pub directory: SandboxPath,
+    /// When it was opened.
+    pub created: UnixTime,
+    /// When it was last changed.
+    pub updated: UnixTime,
+    /// Whether somebody ended it. Its directory still means what it meant.
+    pub ended: bool,
+    /// How many events were told about it.
+    pub events: u64,
+    /// What its client noted, by name.
+    pub notes: BTreeMap<String, String>,
+}
+
+/// Some sessions of one owner, in the order of their ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionPage {
+    /// The sessions.
+    pub sessions: Vec<Session>,
+    /// Whether there are more behind the last.
+    pub more: bool,
 }
 
 #[derive(Debug)]
-struct Session {
-    directory: SandboxPath,
+struct Kept {
+    session: Session,
     used: Instant,
 }
 
@@ -46,41 +82,51 @@ impl Sessions {
         Self { open: Mutex::default(), room }
     }
 
-    /// Opens a session in a sandbox, whose relative paths begin at `directory`.
+    /// Opens a session, whose relative paths begin at `directory`.
     pub fn create(
         &self,
-        sandbox: &SandboxId,
-        by: Option<Actor>,
+        owner: &SessionOwner,
         id: &str,
         directory: SandboxPath,
-    ) -> Result<()> {
+        notes: BTreeMap<String, String>,
+    ) -> Result<Session> {
         if id.is_empty() || id.len() > 256 || id.chars().any(char::is_control) {
             let message = "a session id is 1 to 256 bytes without control characters";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
+        check_notes(&notes)?;
         let mut open = self.open.lock();
         open.retain(|_, sessions| {
-            sessions.retain(|_, session| session.used.elapsed() < self.room.idle);
+            sessions.retain(|_, kept| kept.used.elapsed() < self.room.idle);
             !sessions.is_empty()
         });
-        let owner = Owner { by, sandbox: sandbox.clone() };
-        if open.get(&owner).is_some_and(|sessions| sessions.contains_key(id)) {
+        if open.get(owner).is_some_and(|sessions| sessions.contains_key(id)) {
             let message = format!("session already exists: {id}");
             return Err(Error::new(ErrorKind::SessionExists, message));
         }
-        self.check_room(&open, by)?;
-        let session = Session { directory, used: Instant::now() };
-        open.entry(owner).or_default().insert(id.into(), session);
-        Ok(())
+        self.check_room(&open, owner.by)?;
+        let (id, time): (Arc<str>, _) = (id.into(), now());
+        let session = Session {
+            id: Arc::clone(&id),
+            directory,
+            created: time,
+            updated: time,
+            ended: false,
+            events: 0,
+            notes,
+        };
+        let kept = Kept { session: session.clone(), used: Instant::now() };
+        open.entry(owner.clone()).or_default().insert(id, kept);
+        Ok(session)
     }
 
     fn check_room(
         &self,
-        open: &HashMap<Owner, HashMap<String, Session>>,
+        open: &HashMap<SessionOwner, BTreeMap<Arc<str>, Kept>>,
         by: Option<Actor>,
     ) -> Result<()> {
         let SessionRoom { most, each, .. } = self.room;
-        let count = |of: &dyn Fn(&Owner) -> bool| -> usize {
+        let count = |of: &dyn Fn(&SessionOwner) -> bool| -> usize {
             open.iter().filter(|(owner, _)| of(owner)).map(|(_, sessions)| sessions.len()).sum()
         };
         // Whoever has the server's own token, or needs none, is the operator.
@@ -96,18 +142,100 @@ impl Sessions {
     }
 
     /// Where the relative paths of a session begin.
-    pub fn directory(
+    pub fn directory(&self, owner: &SessionOwner, id: &str) -> Result<SandboxPath> {
+        self.with(owner, id, |session| Ok(session.directory.clone()))
+    }
+
+    /// What is known of a session.
+    pub fn find(&self, owner: &SessionOwner, id: &str) -> Result<Session> {
+        self.with(owner, id, |session| Ok(session.clone()))
+    }
+
+    /// The sessions of an owner whose ids sort behind one, at most so many of those that are chosen.
+    pub fn list(
         &self,
-        sandbox: &SandboxId,
-        by: Option<Actor>,
+        owner: &SessionOwner,
+        after: Option<&str>,
+        limit: usize,
+        chosen: impl Fn(&Session) -> bool,
+    ) -> SessionPage {
+        let open = self.open.lock();
+        let Some(sessions) = open.get(owner) else { return SessionPage::default() };
+        let behind = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut left = sessions
+            .range::<str, _>((behind, Bound::Unbounded))
+            .map(|(_, kept)| kept)
+            .filter(|kept| kept.used.elapsed() < self.room.idle && chosen(&kept.session));
+        let page = left.by_ref().take(limit).map(|kept| kept.session.clone()).collect();
+        SessionPage { sessions: page, more: left.next().is_some() }
+    }
+
+    /// Goes on with a session, at another directory if one is named. It has not ended any more.
+    pub fn resume(
+        &self,
+        owner: &SessionOwner,
         id: &str,
-    ) -> Result<SandboxPath> {
+        directory: Option<SandboxPath>,
+    ) -> Result<Session> {
+        self.with(owner, id, |session| {
+            session.directory = directory.unwrap_or_else(|| session.directory.clone());
+            session.ended = false;
+            session.updated = now();
+            Ok(session.clone())
+        })
+    }
+
+    /// Ends a session. Whether it had ended before.
+    pub fn end(&self, owner: &SessionOwner, id: &str) -> Result<bool> {
+        self.with(owner, id, |session| {
+            session.updated = if session.ended { session.updated } else { now() };
+            Ok(std::mem::replace(&mut session.ended, true))
+        })
+    }
+
+    /// Changes notes of a session: those with a text are set, the others go.
+    pub fn note(
+        &self,
+        owner: &SessionOwner,
+        id: &str,
+        changes: BTreeMap<String, Option<String>>,
+    ) -> Result<Session> {
+        self.with(owner, id, |session| {
+            let mut notes = session.notes.clone();
+            for (name, text) in changes {
+                match text {
+                    Some(text) => drop(notes.insert(name, text)),
+                    None => drop(notes.remove(&name)),
+                }
+            }
+            check_notes(&notes)?;
+            session.notes = notes;
+            session.updated = now();
+            Ok(session.clone())
+        })
+    }
+
+    /// Counts an event that was told about a session.
+    pub fn count_event(&self, owner: &SessionOwner, id: &str) -> Result<()> {
+        self.with(owner, id, |session| {
+            session.events += 1;
+            session.updated = now();
+            Ok(())
+        })
+    }
+
+    /// Does something with a session that is there, which is a use of it.
+    fn with<T>(
+        &self,
+        owner: &SessionOwner,
+        id: &str,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
         let mut open = self.open.lock();
-        let owner = Owner { by, sandbox: sandbox.clone() };
-        match open.get_mut(&owner).and_then(|sessions| sessions.get_mut(id)) {
-            Some(session) if session.used.elapsed() < self.room.idle => {
-                session.used = Instant::now();
-                Ok(session.directory.clone())
+        match open.get_mut(owner).and_then(|sessions| sessions.get_mut(id)) {
+            Some(kept) if kept.used.elapsed() < self.room.idle => {
+                kept.used = Instant::now();
+                work(&mut kept.session)
             }
             _ => {
                 let message = format!("session not found: {id}");
@@ -115,6 +243,15 @@ impl Sessions {
             }
         }
     }
+}
+
+fn check_notes(notes: &BTreeMap<String, String>) -> Result<()> {
+    let bytes: usize = notes.iter().map(|(name, text)| name.len() + text.len()).sum();
+    if bytes <= MOST_NOTES {
+        return Ok(());
+    }
+    let message = format!("the notes of a session have at most {MOST_NOTES} bytes");
+    Err(Error::new(ErrorKind::LimitExceeded, message))
 }
 
 #[cfg(test)]
@@ -126,17 +263,25 @@ mod tests {
         Sessions::new(SessionRoom { most, each: most, idle })
     }
 
-    fn main() -> SandboxId {
-        SandboxId::parse("main").unwrap()
+    fn owner(by: Option<Actor>, sandbox: &str) -> SessionOwner {
+        SessionOwner { by, sandbox: SandboxId::parse(sandbox).unwrap() }
+    }
+
+    fn main(by: Option<Actor>) -> SessionOwner {
+        owner(by, "main")
     }
 
     fn key(id: &str) -> Option<Actor> {
         Some(Actor::Key(KeyId::parse(id).unwrap()))
     }
 
+    fn open_in(sessions: &Sessions, owner: &SessionOwner, id: &str) -> Result<(), ErrorKind> {
+        let opened = sessions.create(owner, id, SandboxPath::root(), BTreeMap::new());
+        opened.map(drop).map_err(|err| err.kind())
+    }
+
     fn open(sessions: &Sessions, by: Option<Actor>, id: &str) -> Result<(), ErrorKind> {
-        let opened = sessions.create(&main(), by, id, SandboxPath::root());
-        opened.map_err(|err| err.kind())
+        open_in(sessions, &main(by), id)
     }
 
     const LONG: Duration = Duration::from_secs(60);
@@ -144,12 +289,11 @@ mod tests {
     #[test]
     fn sandboxes_have_sessions_of_their_own() {
         let sessions = table(2, LONG);
-        let other = SandboxId::parse("other").unwrap();
+        let other = owner(None, "other");
         open(&sessions, None, "s1").unwrap();
-        assert!(sessions.directory(&other, None, "s1").is_err());
-        sessions.create(&other, None, "s1", SandboxPath::root()).unwrap();
-        let full = sessions.create(&other, None, "s2", SandboxPath::root()).unwrap_err();
-        assert_eq!(full.kind(), ErrorKind::LimitExceeded);
+        assert!(sessions.directory(&other, "s1").is_err());
+        open_in(&sessions, &other, "s1").unwrap();
+        assert_eq!(open_in(&sessions, &other, "s2"), Err(ErrorKind::LimitExceeded));
     }
 
     #[test]
@@ -158,11 +302,13 @@ mod tests {
         let (one, other) = (key("aaaaaaaaaaaa"), key("bbbbbbbbbbbb"));
         open(&sessions, one, "s1").unwrap();
         for stranger in [other, Some(Actor::Token), None] {
-            let found = sessions.directory(&main(), stranger, "s1");
+            let found = sessions.directory(&main(stranger), "s1");
             assert_eq!(found.unwrap_err().kind(), ErrorKind::SessionNotFound);
+            let listed = sessions.list(&main(stranger), None, 9, |_| true);
+            assert_eq!(listed, SessionPage::default());
             open(&sessions, stranger, "s1").unwrap();
         }
-        assert!(sessions.directory(&main(), one, "s1").is_ok());
+        assert!(sessions.directory(&main(one), "s1").is_ok());
     }
 
     #[test]
@@ -170,8 +316,7 @@ mod tests {
         let sessions = Sessions::new(SessionRoom { most: 9, each: 2, idle: LONG });
         let (one, other) = (key("aaaaaaaaaaaa"), key("bbbbbbbbbbbb"));
         open(&sessions, one, "s1").unwrap();
-        let elsewhere = SandboxId::parse("other").unwrap();
-        sessions.create(&elsewhere, one, "s2", SandboxPath::root()).unwrap();
+        open_in(&sessions, &owner(one, "other"), "s2").unwrap();
         assert_eq!(open(&sessions, one, "s3"), Err(ErrorKind::LimitExceeded));
         assert_eq!(open(&sessions, other, "s3"), Ok(()));
         // The operator has no share but all of it.
@@ -184,7 +329,7 @@ mod tests {
     fn a_session_remembers_its_directory() {
         let sessions = table(2, LONG);
         open(&sessions, None, "s1").unwrap();
-        assert!(sessions.directory(&main(), None, "s1").unwrap().is_root());
+        assert!(sessions.directory(&main(None), "s1").unwrap().is_root());
     }
 
     #[test]
@@ -196,7 +341,7 @@ mod tests {
 
     #[test]
     fn an_unknown_session_is_not_found() {
-        let err = table(2, LONG).directory(&main(), None, "nobody").unwrap_err();
+        let err = table(2, LONG).directory(&main(None), "nobody").unwrap_err();
         assert_eq!(err.kind(), ErrorKind::SessionNotFound);
     }
 
@@ -211,7 +356,67 @@ mod tests {
     fn an_idle_session_is_forgotten_and_makes_room() {
         let sessions = table(1, Duration::ZERO);
         open(&sessions, None, "s1").unwrap();
-        assert!(sessions.directory(&main(), None, "s1").is_err());
+        assert!(sessions.directory(&main(None), "s1").is_err());
+        assert_eq!(sessions.list(&main(None), None, 9, |_| true), SessionPage::default());
         open(&sessions, None, "s2").unwrap();
+    }
+
+    #[test]
+    fn sessions_are_listed_page_by_page_in_the_order_of_their_ids() {
+        let sessions = table(9, LONG);
+        for id in ["s3", "s1", "s4", "s2"] {
+            open(&sessions, None, id).unwrap();
+        }
+        let ids = |page: &SessionPage| -> Vec<String> {
+            page.sessions.iter().map(|session| session.id.to_string()).collect()
+        };
+        let first = sessions.list(&main(None), None, 3, |_| true);
+        assert_eq!((ids(&first), first.more), (vec!["s1".into(), "s2".into(), "s3".into()], true));
+        let rest = sessions.list(&main(None), Some("s3"), 3, |_| true);
+        assert_eq!((ids(&rest), rest.more), (vec!["s4".to_owned()], false));
+        let chosen = sessions.list(&main(None), None, 1, |session| &*session.id == "s4");
+        assert_eq!((ids(&chosen), chosen.more), (vec!["s4".to_owned()], false));
+    }
+
+    #[test]
+    fn a_session_that_ended_keeps_its_directory_and_may_go_on() {
+        let sessions = table(2, LONG);
+        open(&sessions, None, "s1").unwrap();
+        assert!(!sessions.end(&main(None), "s1").unwrap());
+        assert!(sessions.end(&main(None), "s1").unwrap());
+        assert!(sessions.find(&main(None), "s1").unwrap().ended);
+        assert!(sessions.directory(&main(None), "s1").unwrap().is_root());
+        let elsewhere = SandboxPath::clamped("a").unwrap();
+        let session = sessions.resume(&main(None), "s1", Some(elsewhere.clone())).unwrap();
+        assert_eq!((session.ended, &session.directory), (false, &elsewhere));
+        assert_eq!(sessions.resume(&main(None), "s1", None).unwrap().directory, elsewhere);
+    }
+
+    #[test]
+    fn notes_are_set_and_taken_away_and_have_a_largest_size() {
+        let sessions = table(2, LONG);
+        open(&sessions, None, "s1").unwrap();
+        let change = |name: &str, text: Option<String>| {
+            let changes = [(name.to_owned(), text)].into();
+            sessions.note(&main(None), "s1", changes).map_err(|err| err.kind())
+        };
+        change("title", Some("one".into())).unwrap();
+        let kept = change("model", Some("m".into())).unwrap().notes;
+        assert_eq!(kept.len(), 2);
+        assert_eq!(change("more", Some("x".repeat(MOST_NOTES))), Err(ErrorKind::LimitExceeded));
+        assert_eq!(sessions.find(&main(None), "s1").unwrap().notes, kept);
+        assert_eq!(change("title", None).unwrap().notes.len(), 1);
+        let much = [("a".to_owned(), "x".repeat(MOST_NOTES))].into();
+        let refused = sessions.create(&main(None), "s2", SandboxPath::root(), much);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::LimitExceeded);
+    }
+
+    #[test]
+    fn events_are_counted() {
+        let sessions = table(2, LONG);
+        open(&sessions, None, "s1").unwrap();
+        sessions.count_event(&main(None), "s1").unwrap();
+        sessions.count_event(&main(None), "s1").unwrap();
+        assert_eq!(sessions.find(&main(None), "s1").unwrap().events, 2);
     }
 }

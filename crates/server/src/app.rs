@@ -39,6 +39,8 @@ pub struct App {
     pub(crate) audit: Audit,
     pub(crate) quotas: Quotas,
     pub(crate) sessions: Sessions,
+    /// The agents' clients that are connected by `/v2`.
+    pub(crate) connections: faces::Connections,
     pub(crate) working_directory: SandboxPath,
     pub(crate) archive_limits: ArchiveLimits,
     pub(crate) strip_workspace_prefix: bool,
@@ -89,6 +91,7 @@ impl App {
             quotas: Quotas::new(options.per_key),
             registry,
             sessions: Sessions::new(SESSIONS),
+            connections: faces::Connections::new(options.agents),
             working_directory: options.working_directory,
             archive_limits: options.archive_limits,
             strip_workspace_prefix: options.strip_workspace_prefix,

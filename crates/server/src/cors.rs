@@ -1,6 +1,6 @@
 //! Which web pages may ask.
 
-use http::header::{ACCEPT_RANGES, CONTENT_RANGE, ETAG, HeaderName};
+use http::header::{ACCEPT_RANGES, CONTENT_RANGE, ETAG, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, Method};
 use tower_http::cors::{
     AllowHeaders, AllowMethods, AllowOrigin, CorsLayer, preflight_request_headers,
@@ -24,6 +24,8 @@ pub(crate) fn layer(cors: &Cors) -> Result<CorsLayer, SetupError> {
         ETAG,
         CONTENT_RANGE,
         ACCEPT_RANGES,
+        RETRY_AFTER,
+        HeaderName::from_static("x-acp-connection-id"),
         HeaderName::from_static("x-created"),
         HeaderName::from_static("x-entries"),
         HeaderName::from_static("x-next-after"),

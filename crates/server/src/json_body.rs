@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt as _;
@@ -25,21 +26,27 @@ impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for Json<T, M
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
-        if !is_json(request.headers()) {
-            let detail = "Expected request with `Content-Type: application/json`";
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(Problem::plain(status, Class::MEDIA_TYPE, detail)
-                .kind("invalid_argument")
-                .hint("send the header `Content-Type: application/json`"));
-        }
-        intake::refuse_encoded(request.headers())?;
-        let bytes = collect(request, app, MOST).await?;
+        expect_json(request.headers())?;
+        let bytes = gather(request.into_body(), app, MOST).await?;
         serde_json::from_slice(&bytes).map(Self).map_err(|err| refuse(&err))
     }
 }
 
-async fn collect(request: Request, app: &App, most: usize) -> Result<Bytes, Problem> {
-    let mut body = intake::stream(request.into_body(), app.timeouts.progress);
+/// Refuses a body that does not say that it is JSON.
+pub(crate) fn expect_json(headers: &HeaderMap) -> Result<(), Problem> {
+    if !is_json(headers) {
+        let detail = "Expected request with `Content-Type: application/json`";
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Problem::plain(status, Class::MEDIA_TYPE, detail)
+            .kind("invalid_argument")
+            .hint("send the header `Content-Type: application/json`"));
+    }
+    intake::refuse_encoded(headers)
+}
+
+/// A whole body, of at most so many bytes.
+pub(crate) async fn gather(body: Body, app: &App, most: usize) -> Result<Bytes, Problem> {
+    let mut body = intake::stream(body, app.timeouts.progress);
     let mut bytes = BytesMut::new();
     let broken = |err: engine::Error| {
         let detail = format!("Failed to buffer the request body: {err}");

@@ -36,6 +36,8 @@ pub(crate) struct Metrics {
     pub(crate) refused: Counter,
     /// How many that were never let in lost their place to another.
     pub(crate) evicted: Counter,
+    /// How many clients of agents are connected.
+    agents: Gauge,
     /// How many events of the audit could not be written, by where to.
     lost: Family<Destination, Counter>,
 }
@@ -133,7 +135,25 @@ impl Metrics {
         let lost = Family::<Destination, Counter>::default();
         let help = "Events of the audit that could not be written";
         registry.register("audit_events_lost", help, lost.clone());
-        Self { registry, requests, seconds, received, sent, connections, refused, evicted, lost }
+        let agents = Gauge::default();
+        registry.register("agent_connections", "Clients of agents by /v2", agents.clone());
+        Self {
+            registry,
+            requests,
+            seconds,
+            received,
+            sent,
+            connections,
+            refused,
+            evicted,
+            agents,
+            lost,
+        }
+    }
+
+    /// Says how many clients of agents are connected by now.
+    pub(crate) fn tell_agents(&self, count: usize) {
+        self.agents.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// Says how many events of the audit were lost by now.

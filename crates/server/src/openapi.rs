@@ -109,6 +109,7 @@ fn add_headers(status: &str, response: &mut RefOr<Response>) {
         (name = "snapshots", description = "A sandbox as it was"),
         (name = "keys", description = "Who may do what"),
         (name = "audit", description = "Who did what"),
+        (name = "agents", description = "Files and sessions by JSON-RPC, as clients of agents ask"),
         (name = "sessions", description = "Working directories for relative paths"),
         (name = "server", description = "The server itself")
     ),

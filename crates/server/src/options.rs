@@ -27,6 +27,8 @@ pub struct Options {
     pub strip_workspace_prefix: bool,
     /// How much of the server one key may take.
     pub per_key: PerKey,
+    /// How many clients of agents may be connected, and for how long.
+    pub agents: AgentRoom,
     /// Who else gets every event of the audit, as it comes.
     pub audit: Option<Arc<dyn AuditSink>>,
     /// Names besides the loopback ones that an open server answers to. With `None` it answers to
@@ -46,9 +48,27 @@ impl Options {
             archive_limits: ArchiveLimits::default(),
             strip_workspace_prefix: false,
             per_key: PerKey::default(),
+            agents: AgentRoom::default(),
             audit: None,
             host_names: None,
         }
+    }
+}
+
+/// How many clients of agents may be connected by `/v2`, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentRoom {
+    /// Of everybody together.
+    pub most: usize,
+    /// Of one key.
+    pub each: usize,
+    /// How long a connection is kept that neither asks nor listens.
+    pub idle: Duration,
+}
+
+impl Default for AgentRoom {
+    fn default() -> Self {
+        Self { most: 8192, each: 2048, idle: Duration::from_mins(30) }
     }
 }
 

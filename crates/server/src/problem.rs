@@ -35,6 +35,10 @@ pub(crate) struct ProblemDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) session_id: Option<String>,
+    /// The agent that the problem is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "mock")]
+    pub(crate) agent: Option<String>,
     /// The limit that was exceeded, by the name of its parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "maxBytes")]
@@ -78,6 +82,12 @@ impl Class {
     pub(crate) const SESSION_NOT_FOUND: Self = Self::new("session_not_found", "Session Not Found");
     pub(crate) const SESSION_EXISTS: Self =
         Self::new("session_already_exists", "Session Already Exists");
+    pub(crate) const CLIENT_NOT_FOUND: Self = Self::new("client_not_found", "ACP client not found");
+    pub(crate) const CONFLICT: Self = Self::new("conflict", "Conflict");
+    pub(crate) const NOT_ACCEPTABLE: Self = Self::new("not_acceptable", "Not Acceptable");
+    pub(crate) const UNSUPPORTED_AGENT: Self = Self::new("unsupported_agent", "Unsupported Agent");
+    pub(crate) const AGENT_NOT_INSTALLED: Self =
+        Self::new("agent_not_installed", "Agent Not Installed");
     pub(crate) const MEDIA_TYPE: Self =
         Self::new("unsupported_media_type", "Unsupported Media Type");
 
@@ -130,6 +140,7 @@ impl Problem {
             detail,
             details: None,
             session_id: None,
+            agent: None,
             limit: None,
             max: None,
             kind: None,
@@ -189,6 +200,11 @@ impl Problem {
         self
     }
 
+    pub(crate) fn agent(mut self, agent: &str) -> Self {
+        self.0.details.agent = Some(agent.to_owned());
+        self
+    }
+
     pub(crate) fn limit(mut self, limit: &str, most: u64) -> Self {
         self.0.details.limit = Some(limit.to_owned());
         self.0.details.max = Some(most);
@@ -201,19 +217,38 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let Parts { status, details, mut headers, message, path, is_refusal } = *self.0;
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        let mut response = (status, headers, render(&details)).into_response();
+impl Problem {
+    /// The body of the answer.
+    pub(crate) fn details(&self) -> &ProblemDetails {
+        &self.0.details
+    }
+
+    /// What it says, for those who say it in other words.
+    pub(crate) fn told(&self) -> Told {
+        let Parts { details, message, path, is_refusal, .. } = &*self.0;
         let ProblemDetails { kind, hint, details, .. } = details;
-        let spoken = details.map_or_else(|| message.clone(), |details| details.message);
-        let reason = match &path {
-            Some(path) => spoken.trim_end_matches(&format!(": {path}")).to_owned(),
+        let spoken = details.as_ref().map_or(message, |details| &details.message);
+        let reason = match path {
+            Some(path) => spoken.trim_end_matches(&format!(": {path}")),
             None => spoken,
         };
-        let is_refusal = is_refusal || kind.as_deref().is_some_and(is_refused);
-        let told = Told { message, reason, is_refusal, kind, path, hint };
+        Told {
+            message: message.clone(),
+            reason: reason.to_owned(),
+            is_refusal: *is_refusal || kind.as_deref().is_some_and(is_refused),
+            kind: kind.clone(),
+            path: path.clone(),
+            hint: hint.clone(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let told = self.told();
+        let Parts { status, details, mut headers, .. } = *self.0;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        let mut response = (status, headers, render(&details)).into_response();
         response.extensions_mut().insert(told);
         response
     }

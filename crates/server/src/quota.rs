@@ -79,6 +79,12 @@ impl Quotas {
     }
 }
 
+/// Counts what is asked beside the first thing in one request, where there may be more than one.
+pub(crate) fn heed_another(app: &App, actor: Option<Actor>) -> Result<(), Problem> {
+    let counted = app.quotas.take_request(actor);
+    counted.map_err(|wait| too_many("the key sends requests too fast", wait))
+}
+
 /// Answers whoever asks for too much at once. A body counts until its last byte was sent.
 pub(crate) async fn heed(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let Some(actor) = request.extensions().get::<Caller>().map(|caller| caller.actor) else {

@@ -7,7 +7,9 @@ use axum::RequestPartsExt as _;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use engine::{Error, ErrorKind, Recorder, Role, Sandbox, SandboxId, SandboxPath, Workspace};
+use engine::{
+    Error, ErrorKind, Recorder, Role, Sandbox, SandboxId, SandboxPath, SessionOwner, Workspace,
+};
 use http::request::Parts;
 use http::{StatusCode, Uri};
 use percent_encoding::percent_decode_str;
@@ -32,6 +34,21 @@ impl Visit {
     /// Whether it is about the sandbox that the server was started with.
     pub(crate) fn is_main(&self) -> bool {
         self.held.id == self.app.registry.main().id
+    }
+
+    /// Whose sessions the caller's are.
+    pub(crate) fn owner(&self) -> SessionOwner {
+        SessionOwner { by: self.caller.actor, sandbox: self.held.id.clone() }
+    }
+
+    /// The same visit, whose deeds another recorder writes down.
+    pub(crate) fn recorded(&self, recorder: Recorder) -> Self {
+        Self { workspace: self.workspace.clone().recorded(recorder), ..self.clone() }
+    }
+
+    /// The server.
+    pub(crate) fn app(&self) -> &Arc<App> {
+        &self.app
     }
 }
 

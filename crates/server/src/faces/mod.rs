@@ -1,5 +1,6 @@
 //! One module per protocol, one line each.
 
+mod acp;
 mod fs_v1;
 mod meta;
 mod sandboxes_v1;
@@ -18,6 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
+pub(crate) use acp::Connections;
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
 
@@ -61,7 +63,7 @@ pub(crate) enum Named {
 
 /// Which sandbox the requests of a route are about. Each face speaks for its own routes.
 pub(crate) fn named(route: &str) -> Named {
-    if fs_v1::speaks_for(route) {
+    if fs_v1::speaks_for(route) || acp::speaks_for(route) {
         Named::Own
     } else if sandboxes_v1::is_inside(route) {
         Named::ById
@@ -78,6 +80,7 @@ pub(crate) fn names_sandbox(route: &str) -> bool {
 /// What a request of a route is called in the audit.
 pub(crate) fn operation(route: &str, method: &Method) -> Option<&'static str> {
     fs_v1::operation(route, method)
+        .or_else(|| acp::operation(route, method))
         .or_else(|| sandboxes_v1::operation(route, method))
         .or_else(|| meta::operation(route))
 }
@@ -92,7 +95,7 @@ pub(crate) struct Subject {
 
 /// What a request is about. Whoever is not let in has no sandbox yet.
 pub(crate) fn subject(route: &str, uri: &Uri, sandbox: Option<&Sandbox>, strip: bool) -> Subject {
-    if fs_v1::speaks_for(route) {
+    if fs_v1::speaks_for(route) || acp::speaks_for(route) {
         fs_v1::subject(uri, sandbox)
     } else {
         sandboxes_v1::subject(route, uri, strip)
@@ -111,12 +114,16 @@ pub(crate) fn lets_through(caller: &Caller, route: &str, method: &Method) -> boo
 
 /// Whether the requests of a route send or fetch files or archives.
 pub(crate) fn is_transfer(route: &str) -> bool {
-    fs_v1::is_transfer(route) || sandboxes_v1::is_transfer(route)
+    fs_v1::is_transfer(route) || acp::is_transfer(route) || sandboxes_v1::is_transfer(route)
 }
 
 /// Routes that ask who is there.
 pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().merge(fs_v1::routes()).merge(sandboxes_v1::routes()).merge(meta::guarded())
+    OpenApiRouter::new()
+        .merge(fs_v1::routes())
+        .merge(acp::routes())
+        .merge(sandboxes_v1::routes())
+        .merge(meta::guarded())
 }
 
 /// Routes that answer everyone.

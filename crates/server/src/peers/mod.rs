@@ -81,13 +81,14 @@ fn wants_news(headers: &HeaderMap) -> bool {
     words.any(|word| matches!(word.trim(), "no-cache" | "no-store" | "max-age=0"))
 }
 
-/// Sessions are known only where they were opened.
+/// Sessions and connections are known only where they were opened.
 fn may_be_sent(request: &Request) -> bool {
     let params = Params::of(request.uri());
     let names_session = params.has("sessionId") || params.has("session_id");
     let path = request.uri().path();
     !names_session
         && !path.starts_with("/v1/sessions")
+        && !path.starts_with("/v2/rpc")
         && !request.headers().contains_key(FORWARDED)
 }
 

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use engine::{ArchiveFormat, ArchiveLimits, Error, ErrorKind, Links};
+use engine::{ArchiveFormat, ArchiveLimits, ByteStream, Error, ErrorKind, Links};
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
@@ -39,14 +39,14 @@ const MOST_PATHS: u64 = 1024;
     ),
     security(("bearer" = []))
 )]
-pub(super) async fn upload(
+pub(in crate::faces) async fn upload(
     app: Visit,
     Query(query): Query<FsUploadBatchQuery>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let path = query.path.as_deref().unwrap_or(".");
-    let place = app.place(path, query.session_id.as_deref())?;
+    // Whoever names a place that is none is told that first.
+    place_of(&app, &query)?;
     let is_tar =
         headers.get(CONTENT_TYPE).is_some_and(|v| v.as_bytes().starts_with(TAR.as_bytes()));
     if !is_tar {
@@ -55,19 +55,34 @@ pub(super) async fn upload(
     }
     intake::refuse_encoded(&headers)?;
     let archive = intake::stream(body, app.timeouts.progress);
+    let (answer, count) = unpack(&app, &query, archive).await?;
+    let entries = (HeaderName::from_static("x-entries"), HeaderValue::from(count));
+    Ok(([entries], axum::Json(answer)).into_response())
+}
+
+fn place_of(app: &Visit, query: &FsUploadBatchQuery) -> Result<Place, Problem> {
+    app.place(query.path.as_deref().unwrap_or("."), query.session_id.as_deref())
+}
+
+/// Unpacks an archive where a query says. What it put in place, and how many members it had.
+pub(in crate::faces) async fn unpack(
+    app: &Visit,
+    query: &FsUploadBatchQuery,
+    archive: ByteStream,
+) -> Result<(FsUploadBatchResponse, u64), Problem> {
+    let place = place_of(app, query)?;
     let unpacked = app
         .workspace
         .unpack(&place.path, archive, ArchiveFormat::Tar, ArchiveLimits::default())
         .await;
-    let unpacked = unpacked.map_err(|err| explain_archive(&app, &err, &place))?;
+    let unpacked = unpacked.map_err(|err| explain_archive(app, &err, &place))?;
     let shown = |path: &engine::SandboxPath| match path.strip(&place.path) {
         Some(rest) => place.shown_child(rest),
         None => app.workspace.sandbox().outward(path),
     };
     let truncated = unpacked.entries > MOST_PATHS;
     let paths = unpacked.paths.iter().map(shown).collect();
-    let entries = (HeaderName::from_static("x-entries"), HeaderValue::from(unpacked.entries));
-    Ok(([entries], axum::Json(FsUploadBatchResponse { paths, truncated })).into_response())
+    Ok((FsUploadBatchResponse { paths, truncated }, unpacked.entries))
 }
 
 /// Pack what a directory holds, or one file, as a tar archive.

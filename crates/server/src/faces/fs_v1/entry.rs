@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
-use engine::{Depth, Links, Parents};
+use engine::{Depth, Entry, Links, Parents};
 use http::HeaderMap;
 
 use super::errors::{Asked, Problems, explain};
@@ -34,14 +34,23 @@ pub(super) async fn delete(
     Query(query): Query<FsDeleteQuery>,
     headers: HeaderMap,
 ) -> Result<Json<FsActionResponse>, Problem> {
+    remove(&app, &query, &headers).await.map(Json)
+}
+
+/// Removes what a query names, if it is what the headers expect.
+pub(in crate::faces) async fn remove(
+    app: &Visit,
+    query: &FsDeleteQuery,
+    headers: &HeaderMap,
+) -> Result<FsActionResponse, Problem> {
     let place = app.place(&query.path, query.session_id.as_deref())?;
-    let failed = |err| explain(&app, &err, Asked::Any, &[&place]);
+    let failed = |err| explain(app, &err, Asked::Any, &[&place]);
     let expected =
-        expectation::expected(&app.workspace, &headers, &place.path, Links::Keep, failed).await?;
+        expectation::expected(&app.workspace, headers, &place.path, Links::Keep, failed).await?;
     let depth = if query.recursive == Some(true) { Depth::All } else { Depth::One };
-    place.check(&app, Links::Keep).await.map_err(failed)?;
+    place.check(app, Links::Keep).await.map_err(failed)?;
     app.workspace.remove(&place.path, depth, expected).await.map_err(failed)?;
-    Ok(Json(FsActionResponse { path: place.shown }))
+    Ok(FsActionResponse { path: place.shown })
 }
 
 /// Make a directory and its parents. One that is there already is fine.
@@ -58,10 +67,18 @@ pub(super) async fn mkdir(
     app: Visit,
     Query(query): Query<FsPathQuery>,
 ) -> Result<Json<FsActionResponse>, Problem> {
+    make_directory(&app, &query).await.map(Json)
+}
+
+/// Makes the directory that a query names.
+pub(in crate::faces) async fn make_directory(
+    app: &Visit,
+    query: &FsPathQuery,
+) -> Result<FsActionResponse, Problem> {
     let place = app.place(&query.path, query.session_id.as_deref())?;
     let made = app.workspace.create_dir(&place.path, Parents::Create).await;
-    made.map_err(|err| explain(&app, &err, Asked::Any, &[&place]))?;
-    Ok(Json(FsActionResponse { path: place.shown }))
+    made.map_err(|err| explain(app, &err, Asked::Any, &[&place]))?;
+    Ok(FsActionResponse { path: place.shown })
 }
 
 /// What is at a path; links are followed.
@@ -84,11 +101,20 @@ pub(super) async fn stat(
     app: Visit,
     Query(query): Query<FsPathQuery>,
 ) -> Result<Response, Problem> {
+    let (entry, stat) = look(&app, &query).await?;
+    Ok((ASK_AGAIN, validators(&entry), Json(stat)).into_response())
+}
+
+/// What is at the path that a query names.
+pub(in crate::faces) async fn look(
+    app: &Visit,
+    query: &FsPathQuery,
+) -> Result<(Entry, FsStat), Problem> {
     let place = app.place(&query.path, query.session_id.as_deref())?;
     let found = app.workspace.stat(&place.path, Links::Follow).await;
     let entry = found
         .and_then(|entry| place.fitting(entry))
-        .map_err(|err| explain(&app, &err, Asked::Any, &[&place]))?;
-    let stat = Json(FsStat::new(&entry, place.shown));
-    Ok((ASK_AGAIN, validators(&entry), stat).into_response())
+        .map_err(|err| explain(app, &err, Asked::Any, &[&place]))?;
+    let stat = FsStat::new(&entry, place.shown);
+    Ok((entry, stat))
 }

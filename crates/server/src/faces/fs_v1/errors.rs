@@ -57,7 +57,7 @@ fn spell(err: &Error, asked: Asked, path: Option<&str>) -> Problem {
 }
 
 /// The problem of a session that is not there, or is there already.
-pub(super) fn session_problem(err: &Error, id: &str) -> Problem {
+pub(in crate::faces) fn session_problem(err: &Error, id: &str) -> Problem {
     let kind = err.kind();
     let (status, class) = status(kind);
     let about_session = matches!(kind, ErrorKind::SessionNotFound | ErrorKind::SessionExists);
@@ -192,7 +192,7 @@ fn spoken_path(app: &Visit, err: &Error, places: &[&Place]) -> Option<String> {
 }
 
 /// The problems of every route, for the description of the interface.
-pub(super) struct Problems;
+pub(in crate::faces) struct Problems;
 
 impl IntoResponses for Problems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {

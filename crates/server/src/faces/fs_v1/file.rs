@@ -2,7 +2,9 @@
 
 use axum::body::Body;
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
-use engine::{Error, Links, Parents, Span, WriteMode, WriteOptions, Written};
+use bytes::Bytes;
+use engine::{Error, ErrorKind, If, Links, Parents, Span, WriteMode, WriteOptions, Written};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::header::{CONTENT_RANGE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
@@ -59,7 +61,7 @@ const IN_PLACE: HeaderName = HeaderName::from_static("x-in-place");
     ),
     security(("bearer" = []))
 )]
-pub(super) async fn read(
+pub(in crate::faces) async fn read(
     app: Visit,
     Query(query): Query<FsPathQuery>,
     headers: HeaderMap,
@@ -91,7 +93,7 @@ pub(super) async fn read(
     ),
     security(("bearer" = []))
 )]
-pub(super) async fn head(
+pub(in crate::faces) async fn head(
     app: Visit,
     Query(query): Query<FsPathQuery>,
     headers: HeaderMap,
@@ -127,7 +129,7 @@ pub(super) async fn head(
     ),
     security(("bearer" = []))
 )]
-pub(super) async fn write(
+pub(in crate::faces) async fn write(
     app: Visit,
     Query(query): Query<FsPathQuery>,
     headers: HeaderMap,
@@ -157,6 +159,49 @@ pub(super) async fn write(
     let body = intake::stream(body, app.timeouts.progress);
     let written = app.workspace.write(&place.path, body, options).await.map_err(failed)?;
     Ok(written_response(&place, &written))
+}
+
+/// Reads a file whole, if it has at most so many bytes. Its absolute path, and the bytes.
+pub(in crate::faces) async fn gather(
+    app: &Visit,
+    query: &FsPathQuery,
+    most: usize,
+) -> Result<(String, Vec<u8>), Problem> {
+    let place = app.place(&query.path, query.session_id.as_deref())?;
+    let failed = |err: Error| explain(app, &err, Asked::Bytes, &[&place]);
+    place.must_be_file().map_err(failed)?;
+    let mut content = app.workspace.read(&place.path, Span::Whole).await.map_err(failed)?;
+    // A file may grow while it is read.
+    let mut bytes = Vec::new();
+    while let Some(piece) = content.body.try_next().await.map_err(failed)? {
+        if content.entry.size > most as u64 || bytes.len() + piece.len() > most {
+            let message = format!("the file has more than {most} bytes");
+            let err = Error::new(ErrorKind::FileTooLarge, message).on(&place.path);
+            return Err(failed(err));
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok((place.shown, bytes))
+}
+
+/// Puts bytes in place that are there whole.
+pub(in crate::faces) async fn put(
+    app: &Visit,
+    query: &FsPathQuery,
+    bytes: Bytes,
+) -> Result<FsWriteResponse, Problem> {
+    let place = app.place(&query.path, query.session_id.as_deref())?;
+    let failed = |err| explain(app, &err, Asked::Any, &[&place]);
+    place.must_be_file().map_err(failed)?;
+    let options = WriteOptions {
+        mode: WriteMode::Replace,
+        parents: Parents::Create,
+        expected: If::Always,
+        length: Some(bytes.len() as u64),
+    };
+    let body = stream::iter([Ok(bytes)]).boxed();
+    let written = app.workspace.write(&place.path, body, options).await.map_err(failed)?;
+    Ok(FsWriteResponse { path: place.shown, bytes_written: written.bytes })
 }
 
 /// The answer to a write. Its headers say what its body has no words for.

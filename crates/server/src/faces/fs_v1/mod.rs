@@ -1,18 +1,18 @@
 //! `/v1/fs` and `/v1/sessions`: the files of the sandbox, as the `sandbox-agent` client knows them.
 
 mod audited;
-mod batch;
-mod entries;
-mod entry;
+pub(super) mod batch;
+pub(super) mod entries;
+pub(super) mod entry;
 mod errors;
-mod file;
+pub(super) mod file;
 mod listing;
 mod patch;
 mod paths;
 mod queries;
-mod relocate;
-mod sessions;
-mod wire;
+pub(super) mod relocate;
+pub(super) mod sessions;
+pub(super) mod wire;
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 
 pub(super) use audited::{operation, subject};
-pub(super) use errors::{problem, problem_components};
+pub(super) use errors::{Problems, problem, problem_components, session_problem};
 
 /// Whether a route is one of this face.
 pub(super) fn speaks_for(route: &str) -> bool {

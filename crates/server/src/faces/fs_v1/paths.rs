@@ -29,7 +29,7 @@ impl Visit {
         let base = match session {
             None => sandbox.home.clone(),
             Some(id) => {
-                let found = self.sessions.directory(&sandbox.id, self.caller.actor, id);
+                let found = self.sessions.directory(&self.owner(), id);
                 found.map_err(|err| session_problem(&err, id))?
             }
         };

@@ -29,10 +29,19 @@ pub(super) async fn r#move(
     Query(query): Query<FsSessionQuery>,
     Json(request): Json<FsMoveRequest>,
 ) -> Result<axum::Json<FsMoveResponse>, Problem> {
-    let trip = Trip::plan(&app, &query, &request)?;
-    trip.check(&app).await.map_err(|err| trip.explain(&app, &err))?;
+    relocate(&app, &query, &request).await.map(axum::Json)
+}
+
+/// Moves what a request names.
+pub(in crate::faces) async fn relocate(
+    app: &Visit,
+    query: &FsSessionQuery,
+    request: &FsMoveRequest,
+) -> Result<FsMoveResponse, Problem> {
+    let trip = Trip::plan(app, query, request)?;
+    trip.check(app).await.map_err(|err| trip.explain(app, &err))?;
     let moved = app.workspace.rename(&trip.from.path, &trip.to.path, trip.target).await;
-    moved.map_err(|err| trip.explain(&app, &err))?;
+    moved.map_err(|err| trip.explain(app, &err))?;
     Ok(trip.response())
 }
 
@@ -58,7 +67,7 @@ pub(super) async fn copy(
     trip.check(&app).await.map_err(|err| trip.explain(&app, &err))?;
     let copied = app.workspace.copy(&trip.from.path, &trip.to.path, trip.target).await;
     copied.map_err(|err| trip.explain(&app, &err))?;
-    Ok(trip.response())
+    Ok(axum::Json(trip.response()))
 }
 
 /// From one place to another.
@@ -108,7 +117,7 @@ impl Trip {
         explain(app, err, Asked::Destination, &[&self.from, &self.to])
     }
 
-    fn response(self) -> axum::Json<FsMoveResponse> {
-        axum::Json(FsMoveResponse { from: self.from.shown, to: self.to.shown })
+    fn response(self) -> FsMoveResponse {
+        FsMoveResponse { from: self.from.shown, to: self.to.shown }
     }
 }

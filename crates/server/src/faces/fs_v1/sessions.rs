@@ -1,8 +1,11 @@
 //! `POST /v1/sessions/{id}`.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
+use engine::SandboxPath;
 use http::StatusCode;
 
 use super::errors::{Problems, session_problem};
@@ -28,13 +31,16 @@ pub(super) async fn create(
 ) -> Result<Json<SessionResponse>, Problem> {
     let Path(id) =
         id.map_err(|err| Problem::unreadable(StatusCode::BAD_REQUEST, err.body_text()))?;
-    let sandbox = app.workspace.sandbox();
-    // Where the server works means something in its own sandbox alone.
-    let directory = match app.is_main() {
-        true => app.working_directory.clone(),
-        false => sandbox.home.clone(),
-    };
-    let created = app.sessions.create(&sandbox.id, app.caller.actor, &id, directory);
+    let created = app.sessions.create(&app.owner(), &id, usual_directory(&app), BTreeMap::new());
     created.map_err(|err| session_problem(&err, &id))?;
     Ok(Json(SessionResponse { healthy: true }))
+}
+
+/// Where the relative paths of a session begin whose client says nothing about it.
+pub(in crate::faces) fn usual_directory(app: &Visit) -> SandboxPath {
+    // Where the server works means something in its own sandbox alone.
+    match app.is_main() {
+        true => app.working_directory.clone(),
+        false => app.workspace.sandbox().home.clone(),
+    }
 }

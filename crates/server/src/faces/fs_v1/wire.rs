@@ -11,114 +11,114 @@ use crate::dates;
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub(super) struct FsPathQuery {
+pub(in crate::faces) struct FsPathQuery {
     /// Absolute, or relative to the session's working directory or the home.
-    pub(super) path: String,
+    pub(in crate::faces) path: String,
     /// The session whose working directory relative paths begin at. Also spelled `session_id`.
     #[serde(skip_serializing_if = "Option::is_none", alias = "session_id")]
     #[param(nullable = false)]
-    pub(super) session_id: Option<String>,
+    pub(in crate::faces) session_id: Option<String>,
 }
 
 /// The query of a listing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema, JsonSchema, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub(super) struct FsEntriesQuery {
+pub(in crate::faces) struct FsEntriesQuery {
     /// The directory; `.` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(nullable = false)]
-    pub(super) path: Option<String>,
+    pub(in crate::faces) path: Option<String>,
     /// The session whose working directory relative paths begin at. Also spelled `session_id`.
     #[serde(skip_serializing_if = "Option::is_none", alias = "session_id")]
     #[param(nullable = false)]
-    pub(super) session_id: Option<String>,
+    pub(in crate::faces) session_id: Option<String>,
     /// At most so many entries. When there are more, the header `x-next-after` holds the
     /// percent-encoded name to send as `after`.
     // Described as u128: the format of a u64 would be that of a signed number, which is too small.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(value_type = u128, minimum = 1)]
-    pub(super) limit: Option<u64>,
+    pub(in crate::faces) limit: Option<u64>,
     /// Only entries whose names sort after this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(nullable = false)]
-    pub(super) after: Option<String>,
+    pub(in crate::faces) after: Option<String>,
 }
 
 /// The query of a move or copy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema, JsonSchema, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub(super) struct FsSessionQuery {
+pub(in crate::faces) struct FsSessionQuery {
     /// The session whose working directory relative paths begin at. Also spelled `session_id`.
     #[serde(skip_serializing_if = "Option::is_none", alias = "session_id")]
     #[param(nullable = false)]
-    pub(super) session_id: Option<String>,
+    pub(in crate::faces) session_id: Option<String>,
 }
 
 /// The query of a removal.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub(super) struct FsDeleteQuery {
+pub(in crate::faces) struct FsDeleteQuery {
     /// Absolute, or relative to the session's working directory or the home.
-    pub(super) path: String,
+    pub(in crate::faces) path: String,
     /// The session whose working directory relative paths begin at. Also spelled `session_id`.
     #[serde(skip_serializing_if = "Option::is_none", alias = "session_id")]
     #[param(nullable = false)]
-    pub(super) session_id: Option<String>,
+    pub(in crate::faces) session_id: Option<String>,
     /// Whether a directory goes with everything in it; an empty one goes without.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(nullable = false)]
-    pub(super) recursive: Option<bool>,
+    pub(in crate::faces) recursive: Option<bool>,
 }
 
 /// The query of an uploaded archive.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema, JsonSchema, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub(super) struct FsUploadBatchQuery {
+pub(in crate::faces) struct FsUploadBatchQuery {
     /// The directory to unpack into, which is made; `.` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(nullable = false)]
-    pub(super) path: Option<String>,
+    pub(in crate::faces) path: Option<String>,
     /// The session whose working directory relative paths begin at. Also spelled `session_id`.
     #[serde(skip_serializing_if = "Option::is_none", alias = "session_id")]
     #[param(nullable = false)]
-    pub(super) session_id: Option<String>,
+    pub(in crate::faces) session_id: Option<String>,
 }
 
 /// The query of a downloaded archive. The server's own limits apply as well.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema, JsonSchema, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub(super) struct FsDownloadBatchQuery {
+pub(in crate::faces) struct FsDownloadBatchQuery {
     /// The directory or file to pack; `.` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(nullable = false)]
-    pub(super) path: Option<String>,
+    pub(in crate::faces) path: Option<String>,
     /// The session whose working directory relative paths begin at. Also spelled `session_id`.
     #[serde(skip_serializing_if = "Option::is_none", alias = "session_id")]
     #[param(nullable = false)]
-    pub(super) session_id: Option<String>,
+    pub(in crate::faces) session_id: Option<String>,
     /// The most bytes of content.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(value_type = u128)]
-    pub(super) max_bytes: Option<u64>,
+    pub(in crate::faces) max_bytes: Option<u64>,
     /// The most files and directories.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(value_type = u128)]
-    pub(super) max_entries: Option<u64>,
+    pub(in crate::faces) max_entries: Option<u64>,
     /// The most names in a member's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(value_type = u128)]
-    pub(super) max_depth: Option<u64>,
+    pub(in crate::faces) max_depth: Option<u64>,
 }
 
 /// What an entry is. Everything that is not a directory is a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum FsEntryType {
+pub(in crate::faces) enum FsEntryType {
     /// A file, link, FIFO, socket or device.
     File,
     /// A directory.
@@ -128,104 +128,106 @@ pub(super) enum FsEntryType {
 /// One entry of a listing; links are not followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FsEntry {
+pub(in crate::faces) struct FsEntry {
     /// Its name in the directory.
-    pub(super) name: String,
+    pub(in crate::faces) name: String,
     /// Its absolute path.
-    pub(super) path: String,
+    pub(in crate::faces) path: String,
     /// What it is.
-    pub(super) entry_type: FsEntryType,
+    pub(in crate::faces) entry_type: FsEntryType,
     /// Its length in bytes.
-    pub(super) size: u64,
+    pub(in crate::faces) size: u64,
     /// When it last changed, RFC 3339 in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "2023-11-14T22:13:20.123456789+00:00")]
-    pub(super) modified: Option<String>,
+    pub(in crate::faces) modified: Option<String>,
 }
 
 /// What a path leads to; links are followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FsStat {
+pub(in crate::faces) struct FsStat {
     /// The absolute path.
-    pub(super) path: String,
+    pub(in crate::faces) path: String,
     /// What is there.
-    pub(super) entry_type: FsEntryType,
+    pub(in crate::faces) entry_type: FsEntryType,
     /// Its length in bytes.
-    pub(super) size: u64,
+    pub(in crate::faces) size: u64,
     /// When it last changed, RFC 3339 in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "2023-11-14T22:13:20.123456789+00:00")]
-    pub(super) modified: Option<String>,
+    pub(in crate::faces) modified: Option<String>,
 }
 
 /// What a write did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FsWriteResponse {
+pub(in crate::faces) struct FsWriteResponse {
     /// The absolute path.
-    pub(super) path: String,
+    pub(in crate::faces) path: String,
     /// How many bytes the body had.
-    pub(super) bytes_written: u64,
+    pub(in crate::faces) bytes_written: u64,
 }
 
 /// What to move or copy, and whereto.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FsMoveRequest {
+pub(in crate::faces) struct FsMoveRequest {
     /// What to take.
-    pub(super) from: String,
+    pub(in crate::faces) from: String,
     /// Where to put it; missing directories on the way are made.
-    pub(super) to: String,
+    pub(in crate::faces) to: String,
     /// Whether what is there is replaced whole; false when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) overwrite: Option<bool>,
+    pub(in crate::faces) overwrite: Option<bool>,
 }
 
 /// What was moved or copied, as absolute paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FsMoveResponse {
+pub(in crate::faces) struct FsMoveResponse {
     /// Where it was.
-    pub(super) from: String,
+    pub(in crate::faces) from: String,
     /// Where it is.
-    pub(super) to: String,
+    pub(in crate::faces) to: String,
 }
 
 /// What was made or removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FsActionResponse {
+pub(in crate::faces) struct FsActionResponse {
     /// The absolute path.
-    pub(super) path: String,
+    pub(in crate::faces) path: String,
 }
 
 /// What an archive put in place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FsUploadBatchResponse {
+pub(in crate::faces) struct FsUploadBatchResponse {
     /// Absolute paths in the order of the archive, the first 1,024 of them.
-    pub(super) paths: Vec<String>,
+    pub(in crate::faces) paths: Vec<String>,
     /// Whether there were more.
-    pub(super) truncated: bool,
+    pub(in crate::faces) truncated: bool,
 }
 
 /// The answer to a new session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SessionResponse {
+pub(in crate::faces) struct SessionResponse {
     /// Always true.
-    pub(super) healthy: bool,
+    pub(in crate::faces) healthy: bool,
 }
 
 /// Bytes as they are.
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]
-pub(super) struct RawBytes(#[expect(dead_code, reason = "only its schema is used")] Vec<u8>);
+pub(in crate::faces) struct RawBytes(
+    #[expect(dead_code, reason = "only its schema is used")] Vec<u8>,
+);
 
 impl FsEntry {
     /// The entry as it is listed at `path`.
-    pub(super) fn new(entry: &Entry, path: String) -> Self {
+    pub(in crate::faces) fn new(entry: &Entry, path: String) -> Self {
         Self {
             name: entry.path.name().to_owned(),
             path,
@@ -238,7 +240,7 @@ impl FsEntry {
 
 impl FsStat {
     /// The entry that `path` leads to.
-    pub(super) fn new(entry: &Entry, path: String) -> Self {
+    pub(in crate::faces) fn new(entry: &Entry, path: String) -> Self {
         Self {
             path,
             entry_type: entry.kind.into(),

@@ -1,4 +1,4 @@
-//! Whether the server is well: `/v1/health`, `/healthz` and `/readyz`.
+//! Whether the server is well: `/v1/health`, `/v2/health`, `/healthz` and `/readyz`.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -40,6 +40,25 @@ pub(super) struct HealthResponse {
     security(("bearer" = []))
 )]
 pub(super) async fn health() -> Json<HealthResponse> {
+    ok()
+}
+
+/// Whether the server answers and the token is right, for clients of `/v2`.
+#[utoipa::path(
+    get,
+    path = "/v2/health",
+    operation_id = "agentHealth",
+    tag = "server",
+    responses(
+        (status = 200, description = "It does", body = HealthResponse),
+        (status = 401, description = "The token is missing or wrong",
+            content_type = "application/problem+json", body = ProblemDetails),
+        (status = 403, description = "An open server does not answer to this host name",
+            content_type = "application/problem+json", body = ProblemDetails)
+    ),
+    security(("bearer" = []))
+)]
+pub(super) async fn agent_health() -> Json<HealthResponse> {
     ok()
 }
 

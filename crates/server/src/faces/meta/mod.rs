@@ -15,14 +15,17 @@ use crate::app::App;
 /// What a request of a route is called in the audit.
 pub(super) fn operation(route: &str) -> Option<&'static str> {
     match route {
-        "/v1/health" => Some("health"),
+        "/v1/health" | "/v2/health" => Some("health"),
         "/metrics" => Some("metrics"),
         _ => None,
     }
 }
 
 pub(super) fn guarded() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(health::health)).routes(routes!(telemetry::metrics))
+    OpenApiRouter::new()
+        .routes(routes!(health::health))
+        .routes(routes!(health::agent_health))
+        .routes(routes!(telemetry::metrics))
 }
 
 pub(super) fn open() -> OpenApiRouter<Arc<App>> {

@@ -43,6 +43,7 @@ pub(super) async fn metrics(
             .hint("ask with a key for all sandboxes"));
     }
     app.metrics.tell_lost(app.audit.lost());
+    app.metrics.tell_agents(app.connections.count());
     let text = app.metrics.render().map_err(|_| {
         let message = "the metrics could not be written";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Class::STREAM_ERROR, message)

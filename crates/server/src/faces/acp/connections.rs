@@ -1,0 +1,331 @@
+//! Who is connected. A connection is a name that a client calls itself by, and the messages for it.
+//!
+//! A connection belongs to whoever opened it. To everybody else it is not there, so that its number
+//! needs no secret.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use engine::Actor;
+use http::header::{HeaderName, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::outbox::{CommonStore, Outbox, OutboxRoom};
+use crate::options::AgentRoom;
+use crate::problem::{Class, Problem};
+
+/// How a client says which connection is meant, and is told.
+pub(super) const CONNECTION_ID: HeaderName = HeaderName::from_static("x-acp-connection-id");
+/// What a connection's id begins with.
+const PREFIX: &str = "acp_conn_";
+/// What is kept for a client that is away.
+const OUTBOX: OutboxRoom = OutboxRoom { messages: 2048, bytes: 1024 * 1024 };
+/// What is kept for all clients together, beyond a little for each.
+const COMMON: usize = 64 * 1024 * 1024;
+/// How many sessions one connection may follow.
+const MOST_FOLLOWED: usize = 256;
+
+/// The connections of a server. Idle ones go when others come.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    table: Mutex<Table>,
+    room: AgentRoom,
+    common: Arc<CommonStore>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    last: u64,
+    open: HashMap<u64, Arc<Connection>>,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    number: u64,
+    by: Option<Actor>,
+    /// The agent that its client wants to talk to.
+    pub(super) agent: &'static str,
+    pub(super) outbox: Arc<Outbox>,
+    used: Mutex<Instant>,
+    /// The sessions whose news its client is told.
+    followed: Mutex<BTreeSet<Arc<str>>>,
+}
+
+impl Connections {
+    pub(crate) fn new(room: AgentRoom) -> Self {
+        Self { table: Mutex::default(), room, common: CommonStore::new(COMMON) }
+    }
+
+    /// Opens a connection.
+    pub(super) fn open(
+        &self,
+        by: Option<Actor>,
+        agent: &'static str,
+    ) -> Result<Arc<Connection>, Problem> {
+        let mut table = self.table.lock();
+        self.forget_idle(&mut table);
+        let AgentRoom { most, each, .. } = self.room;
+        // Whoever has the server's own token, or needs none, is the operator.
+        let is_key = matches!(by, Some(Actor::Key(_)));
+        let own = || table.open.values().filter(|connection| connection.by == by).count();
+        if is_key && own() >= each {
+            return Err(too_many(&format!("the key has {each} connections, which is the most")));
+        }
+        if table.open.len() >= most {
+            return Err(too_many(&format!("there are {most} connections, which is the most")));
+        }
+        table.last += 1;
+        let connection = Arc::new(Connection {
+            number: table.last,
+            by,
+            agent,
+            outbox: Outbox::new(OUTBOX, &self.common),
+            used: Mutex::new(Instant::now()),
+            followed: Mutex::default(),
+        });
+        table.open.insert(connection.number, Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    /// The connection that a request names, if it is the caller's own. That is a use of it.
+    pub(super) fn find(&self, by: Option<Actor>, id: &str) -> Result<Arc<Connection>, Problem> {
+        let mut table = self.table.lock();
+        let found = number_in(id).and_then(|number| table.open.get(&number).cloned());
+        match found {
+            Some(connection) if self.is_idle(&connection) => {
+                connection.outbox.close();
+                table.open.remove(&connection.number);
+                Err(unknown())
+            }
+            Some(connection) if connection.by == by => {
+                *connection.used.lock() = Instant::now();
+                Ok(connection)
+            }
+            // The same words, but it is written down.
+            Some(_) => Err(unknown().refusal()),
+            None => Err(unknown()),
+        }
+    }
+
+    /// Closes a connection, if it is the caller's own.
+    pub(super) fn close(&self, by: Option<Actor>, id: &str) {
+        let mut table = self.table.lock();
+        let own = |number: &u64| table.open.get(number).is_some_and(|it| it.by == by);
+        let number = number_in(id).filter(own);
+        if let Some(connection) = number.and_then(|number| table.open.remove(&number)) {
+            connection.outbox.close();
+        }
+    }
+
+    /// Tells every connection of somebody that follows a session. How many there are.
+    pub(super) fn tell(&self, by: Option<Actor>, session: &str, message: &impl Serialize) -> usize {
+        let following = |connection: &&Arc<Connection>| {
+            connection.by == by && connection.followed.lock().contains(session)
+        };
+        let listeners: Vec<_> =
+            self.table.lock().open.values().filter(following).cloned().collect();
+        for connection in &listeners {
+            connection.outbox.post(message);
+        }
+        listeners.len()
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        let mut table = self.table.lock();
+        self.forget_idle(&mut table);
+        table.open.len()
+    }
+
+    fn forget_idle(&self, table: &mut Table) {
+        table.open.retain(|_, connection| {
+            let is_idle = self.is_idle(connection);
+            if is_idle {
+                connection.outbox.close();
+            }
+            !is_idle
+        });
+    }
+
+    /// Whether nobody has used a connection for long. Whoever listens uses it.
+    fn is_idle(&self, connection: &Connection) -> bool {
+        let mut used = connection.used.lock();
+        if connection.outbox.is_read() {
+            *used = Instant::now();
+        }
+        used.elapsed() >= self.room.idle
+    }
+}
+
+impl Connection {
+    /// Tells the client what happens in a session from now on.
+    pub(super) fn follow(&self, session: &Arc<str>) -> Result<(), Problem> {
+        let mut followed = self.followed.lock();
+        if followed.len() >= MOST_FOLLOWED && !followed.contains(session) {
+            let message = format!("a connection follows at most {MOST_FOLLOWED} sessions");
+            return Err(Problem::new(StatusCode::BAD_REQUEST, Class::LIMIT_EXCEEDED, &message)
+                .message(&message)
+                .kind("limit_exceeded")
+                .hint("detach from one with _sandboxagent/session/detach"));
+        }
+        followed.insert(Arc::clone(session));
+        Ok(())
+    }
+
+    /// Tells it no more.
+    pub(super) fn leave(&self, session: &str) {
+        self.followed.lock().remove(session);
+    }
+
+    /// The header by which its client is told its id.
+    pub(super) fn header(&self) -> HeaderValue {
+        let text = self.to_string();
+        HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static(PREFIX))
+    }
+}
+
+impl fmt::Display for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}", self.number)
+    }
+}
+
+/// The id of the connection that a request names, if it names one.
+pub(super) fn named(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut values = headers.get_all(CONNECTION_ID).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        // What cannot be read is nobody's.
+        (Some(value), None) => Ok(Some(value.to_str().unwrap_or_default())),
+        (Some(_), Some(_)) => Err(Problem::invalid_request("more than one x-acp-connection-id")
+            .hint("send the header once")),
+    }
+}
+
+/// The number in an id. Another spelling of the same number is no id.
+fn number_in(id: &str) -> Option<u64> {
+    let digits = id.strip_prefix(PREFIX)?;
+    let number: u64 = digits.parse().ok()?;
+    (number.to_string() == digits).then_some(number)
+}
+
+fn unknown() -> Problem {
+    Problem::plain(StatusCode::NOT_FOUND, Class::CLIENT_NOT_FOUND, "unknown ACP client id")
+        .kind("connection_not_found")
+        .hint("open a connection: POST /v2/rpc with initialize and without x-acp-connection-id")
+}
+
+fn too_many(message: &str) -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, Class::LIMIT_EXCEEDED, message)
+        .message(message)
+        .kind("too_many_requests")
+        .hint("close connections that are not needed with DELETE /v2/rpc")
+        .header(RETRY_AFTER, HeaderValue::from_static("60"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use engine::KeyId;
+    use serde_json::json;
+
+    use super::*;
+
+    const IDLE: Duration = Duration::from_secs(60);
+
+    fn connections(most: usize, each: usize) -> Connections {
+        Connections::new(AgentRoom { most, each, idle: IDLE })
+    }
+
+    fn key(id: &str) -> Option<Actor> {
+        Some(Actor::Key(KeyId::parse(id).unwrap()))
+    }
+
+    fn kind(problem: &Problem) -> &str {
+        problem.details().kind.as_deref().unwrap()
+    }
+
+    #[tokio::test]
+    async fn ids_are_counted_from_one() {
+        let connections = connections(9, 9);
+        let ids = [1, 2].map(|_| connections.open(None, "mock").unwrap().to_string());
+        assert_eq!(ids, ["acp_conn_1", "acp_conn_2"]);
+        assert!(connections.find(None, "acp_conn_2").is_ok());
+        for wrong in ["acp_conn_02", "acp_conn_+2", "acp_conn_3", "2", "", "acp_conn_"] {
+            assert_eq!(kind(&connections.find(None, wrong).unwrap_err()), "connection_not_found");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_of_another_key_is_not_there() {
+        let connections = connections(9, 9);
+        let (one, other) = (key("aaaaaaaaaaaa"), key("bbbbbbbbbbbb"));
+        connections.open(one, "mock").unwrap();
+        let unknown = connections.find(other, "acp_conn_9").unwrap_err();
+        for stranger in [other, Some(Actor::Token), None] {
+            let foreign = connections.find(stranger, "acp_conn_1").unwrap_err();
+            let told = |problem: &Problem| serde_json::to_value(problem.details()).unwrap();
+            assert_eq!(told(&foreign), told(&unknown));
+            assert!(foreign.told().is_refusal && !unknown.told().is_refusal);
+            connections.close(stranger, "acp_conn_1");
+        }
+        assert!(connections.find(one, "acp_conn_1").is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_neither_asks_nor_listens_is_forgotten() {
+        let connections = connections(9, 9);
+        let quiet = connections.open(None, "mock").unwrap();
+        let listening = connections.open(None, "mock").unwrap();
+        let reader = listening.outbox.read(None).await.unwrap();
+        tokio::time::advance(IDLE / 2).await;
+        connections.find(None, "acp_conn_1").unwrap();
+        tokio::time::advance(IDLE / 2).await;
+        assert_eq!(connections.count(), 2);
+        tokio::time::advance(IDLE).await;
+        assert_eq!(connections.count(), 1);
+        assert!(connections.find(None, &quiet.to_string()).is_err());
+        drop(reader);
+        tokio::time::advance(IDLE).await;
+        assert!(connections.find(None, &listening.to_string()).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn their_number_is_bounded_for_each_key_and_for_all() {
+        let connections = connections(4, 2);
+        let one = key("aaaaaaaaaaaa");
+        let open = |by| connections.open(by, "mock").map(drop).map_err(|it| kind(&it).to_owned());
+        assert_eq!([open(one), open(one)], [Ok(()), Ok(())]);
+        assert_eq!(open(one), Err("too_many_requests".to_owned()));
+        assert_eq!([open(None), open(None)], [Ok(()), Ok(())]);
+        assert_eq!(open(key("bbbbbbbbbbbb")), Err("too_many_requests".to_owned()));
+        connections.close(one, "acp_conn_1");
+        assert_eq!(open(one), Ok(()));
+        tokio::time::advance(IDLE).await;
+        assert_eq!(open(one), Ok(()));
+        assert_eq!(connections.count(), 1);
+    }
+
+    #[tokio::test]
+    async fn only_whoever_follows_a_session_is_told_of_it() {
+        let connections = connections(9, 9);
+        let session: Arc<str> = "s1".into();
+        let [one, other] = [None, None].map(|by| connections.open(by, "mock").unwrap());
+        one.follow(&session).unwrap();
+        assert_eq!(connections.tell(None, "s1", &json!(1)), 1);
+        assert_eq!(connections.tell(key("aaaaaaaaaaaa"), "s1", &json!(1)), 0);
+        other.follow(&session).unwrap();
+        one.leave("s1");
+        assert_eq!(connections.tell(None, "s1", &json!(2)), 1);
+        assert_eq!((one.outbox.post(&3), other.outbox.post(&3)), (2, 2));
+        let many = (0..MOST_FOLLOWED).map(|n| one.follow(&n.to_string().into()));
+        assert!(many.into_iter().all(|followed| followed.is_ok()));
+        assert!(one.follow(&session).is_err());
+    }
+}

@@ -1,0 +1,251 @@
+//! Messages in, answers out.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse as _, Response};
+use engine::Recorder;
+use futures::{StreamExt as _, stream};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt as _, Limited};
+use serde_json::Value;
+
+use super::arguments::Arguments;
+use super::audited;
+use super::connections::{CONNECTION_ID, Connection};
+use super::failures::{failure, unknown_method, with_problem};
+use super::methods::Method;
+use super::{files, greeting, prompt, sessions};
+use crate::faces::fs_v1::entries::Listed;
+use crate::jsonrpc::{Call, Failure, Id, Incoming, Message, Reply};
+use crate::problem::{Class, Problem, render};
+use crate::quota::heed_another;
+use crate::visit::Visit;
+
+/// How many bytes the answers to a batch have together, except to what changes something.
+const MOST_ANSWERED: usize = 8 * 1024 * 1024;
+
+/// What a method that succeeded leads to.
+pub(super) enum Outcome {
+    Value(Value),
+    /// One that may be long, and changed nothing.
+    Long(Value),
+    /// Entries, as they are found.
+    Listing(Listed),
+}
+
+/// The answer to one message.
+enum Answer {
+    Whole(Reply),
+    Long(Reply),
+    Listing(Id, Listed),
+}
+
+/// One request of a client that is connected.
+pub(super) struct Talk {
+    pub(super) visit: Visit,
+    pub(super) connection: Arc<Connection>,
+    /// Its id, for the audit.
+    pub(super) request: Option<Arc<str>>,
+}
+
+impl Talk {
+    /// Answers what a client sent.
+    pub(super) async fn answer(&self, incoming: Result<Incoming, Reply>) -> Response {
+        let body = match incoming {
+            Err(reply) => Some(with_problem(reply).render().into()),
+            Ok(Incoming::One(Message::Response(id, outcome))) => {
+                if !prompt::answered(&self.connection, &id, &outcome) {
+                    return self.marked(stray().into_response());
+                }
+                None
+            }
+            Ok(Incoming::One(message)) => self.member(message).await.map(|it| match it {
+                Answer::Whole(reply) | Answer::Long(reply) => reply.render().into(),
+                Answer::Listing(id, listed) => streamed(&id, listed),
+            }),
+            Ok(Incoming::Many(members)) => self.batch(members).await.map(Body::from),
+        };
+        self.marked(match body {
+            Some(body) => ([(CONTENT_TYPE, "application/json")], body).into_response(),
+            None => StatusCode::ACCEPTED.into_response(),
+        })
+    }
+
+    /// The same answer, which says whose connection it is.
+    fn marked(&self, mut response: Response) -> Response {
+        response.headers_mut().insert(CONNECTION_ID, self.connection.header());
+        response
+    }
+
+    /// Answers the members of a batch one after the other. Nothing if none of them wants an answer.
+    async fn batch(&self, members: Vec<Message>) -> Option<Vec<u8>> {
+        let mut all = Vec::new();
+        for (place, message) in members.into_iter().enumerate() {
+            // The first was counted when the request came.
+            let counted = if place == 0 {
+                Ok(())
+            } else {
+                heed_another(self.visit.app(), self.visit.caller.actor)
+            };
+            let answer = match (counted, message) {
+                (Ok(()), message) => self.member(message).await,
+                (Err(problem), Message::Request(id, _)) => {
+                    Some(Answer::Whole(Reply::failed(id, failure(&problem))))
+                }
+                (Err(_), Message::Notification(_) | Message::Response(..)) => None,
+                (Err(_), Message::Invalid(reply)) => Some(Answer::Whole(with_problem(reply))),
+            };
+            let left = MOST_ANSWERED.saturating_sub(all.len());
+            if let Some(answer) = answer {
+                all.push(if all.is_empty() { b'[' } else { b',' });
+                all.extend(gathered(answer, left).await);
+            }
+        }
+        if all.is_empty() {
+            return None;
+        }
+        all.push(b']');
+        Some(all)
+    }
+
+    async fn member(&self, message: Message) -> Option<Answer> {
+        match message {
+            Message::Invalid(reply) => Some(Answer::Whole(with_problem(reply))),
+            Message::Response(id, outcome) => {
+                let is_awaited = prompt::answered(&self.connection, &id, &outcome);
+                (!is_awaited).then(|| Answer::Whole(Reply::failed(Id::Null, failure(&stray()))))
+            }
+            // Nobody waits for what comes of it.
+            Message::Notification(call) => {
+                drop(self.run(call).await);
+                None
+            }
+            Message::Request(id, call) => Some(match self.run(call).await {
+                Ok(Outcome::Value(value)) => Answer::Whole(Reply::result(id, value)),
+                Ok(Outcome::Long(value)) => Answer::Long(Reply::result(id, value)),
+                Ok(Outcome::Listing(listed)) => Answer::Listing(id, listed),
+                Err(failure) => Answer::Whole(Reply::failed(id, failure)),
+            }),
+        }
+    }
+
+    /// Does what a call asks for. Each has a recorder of its own, so that each refusal is told once.
+    async fn run(&self, call: Call) -> Result<Outcome, Failure> {
+        let Call { method: name, params } = call;
+        let method = Method::of(&name).ok_or_else(|| unknown_method(&name))?;
+        let asked = Arguments::of(&name, params).map_err(|problem| failure(&problem))?;
+        let subject = audited::subject(&self.visit, &asked);
+        let actor = self.visit.caller.actor;
+        let recorder = Recorder::new(self.visit.audit.clone(), actor, self.request.clone());
+        let visit = self.visit.recorded(recorder.clone());
+        match self.dispatch(&visit, method, asked).await {
+            Ok(outcome) => Ok(outcome),
+            Err(problem) => {
+                audited::note(&visit, &recorder, method, subject, &problem).await;
+                Err(failure(&problem))
+            }
+        }
+    }
+
+    async fn dispatch(
+        &self,
+        visit: &Visit,
+        method: Method,
+        mut asked: Arguments,
+    ) -> Result<Outcome, Problem> {
+        let connection = &*self.connection;
+        match method {
+            Method::Initialize => self.greet_again(&mut asked),
+            Method::NewSession => sessions::new(visit, connection, asked),
+            Method::LoadSession | Method::ResumeSession => sessions::load(visit, connection, asked),
+            Method::ForkSession => sessions::fork(visit, connection, asked),
+            Method::ListSessions => sessions::list(visit, asked),
+            Method::SessionInfos => sessions::infos(visit, asked),
+            Method::SessionInfo => sessions::info(visit, asked),
+            Method::TerminateSession => sessions::terminate(visit, asked),
+            Method::DetachSession => sessions::detach(visit, connection, asked),
+            Method::SetMetadata => sessions::set_metadata(visit, asked),
+            Method::Prompt => prompt::prompt(visit, connection, asked),
+            Method::Cancel => prompt::cancel(visit, asked),
+            Method::ListEntries => files::list(visit, asked).await,
+            Method::Stat => files::stat(visit, asked).await,
+            Method::MakeDirectory => files::make_directory(visit, asked).await,
+            Method::Move => files::relocate(visit, asked).await,
+            Method::DeleteEntry => files::delete(visit, asked).await,
+            Method::ReadFile => files::read(visit, asked).await,
+            Method::WriteFile => files::write(visit, asked).await,
+            Method::UploadBatch => files::upload(visit, asked).await,
+        }
+    }
+
+    /// Whoever is connected may ask again what there is, but not for another agent.
+    fn greet_again(&self, asked: &mut Arguments) -> Result<Outcome, Problem> {
+        let named = asked.meta()?.optional("agent")?;
+        let agent = self.connection.agent;
+        if named.is_some_and(|named| named != agent) {
+            let message = format!("the connection is for the agent {agent}");
+            return Err(Problem::new(StatusCode::CONFLICT, Class::CONFLICT, &message)
+                .message(&message)
+                .agent(agent)
+                .kind("already_exists")
+                .hint("open another connection, without x-acp-connection-id"));
+        }
+        greeting::greeting(asked).map(Outcome::Value)
+    }
+}
+
+/// The problem of an answer that nobody waits for.
+fn stray() -> Problem {
+    let message = "JSON-RPC response id does not match any pending ACP agent request";
+    Problem::invalid_request(message).hint("answer what the event stream asked, once")
+}
+
+/// What comes before and behind the entries of a listing.
+fn around(id: &Id, next_after: Option<&str>) -> (Vec<u8>, Vec<u8>) {
+    let mut before = b"{\"id\":".to_vec();
+    before.extend(render(id));
+    before.extend(b",\"jsonrpc\":\"2.0\",\"result\":{\"entries\":");
+    let mut behind = Vec::new();
+    if let Some(name) = next_after {
+        behind.extend(b",\"nextAfter\":");
+        behind.extend(render(&name));
+    }
+    behind.extend(b"}}");
+    (before, behind)
+}
+
+/// A listing that is written while it is found.
+fn streamed(id: &Id, listed: Listed) -> Body {
+    let (before, behind) = around(id, listed.next_after.as_deref());
+    let part = |bytes: Vec<u8>| stream::iter([Ok(Bytes::from(bytes))]);
+    let entries = listed.body.into_data_stream();
+    Body::from_stream(part(before).chain(entries).chain(part(behind)))
+}
+
+/// An answer as bytes, if it has no more than so many. What changed something is always told.
+async fn gathered(answer: Answer, left: usize) -> Vec<u8> {
+    let (id, listed) = match answer {
+        Answer::Whole(reply) => return reply.render(),
+        Answer::Long(reply) => {
+            let bytes = reply.render();
+            let fits = bytes.len() <= left;
+            return if fits { bytes } else { reply.instead(failure(&too_long())).render() };
+        }
+        Answer::Listing(id, listed) => (id, listed),
+    };
+    let (before, behind) = around(&id, listed.next_after.as_deref());
+    match Limited::new(listed.body, left).collect().await {
+        Ok(entries) => [&before[..], &entries.to_bytes(), &behind].concat(),
+        Err(_) => Reply::failed(id, failure(&too_long())).render(),
+    }
+}
+
+fn too_long() -> Problem {
+    let message = format!("the answers to a batch have at most {MOST_ANSWERED} bytes");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Class::LIMIT_EXCEEDED, &message)
+        .message(&message)
+        .kind("limit_exceeded")
+        .hint("ask for this by itself, or for a smaller part of it")
+}
