@@ -18,6 +18,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 
 use crate::auth::{self, Gate};
+use crate::faces::AgentServers;
 use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
 use crate::peers::{self, Peers};
@@ -41,6 +42,7 @@ pub struct App {
     pub(crate) sessions: Sessions,
     /// The agents' clients that are connected by `/v2`.
     pub(crate) connections: faces::Connections,
+    pub(crate) agents: AgentServers,
     pub(crate) working_directory: SandboxPath,
     pub(crate) archive_limits: ArchiveLimits,
     pub(crate) strip_workspace_prefix: bool,
@@ -92,6 +94,7 @@ impl App {
             registry,
             sessions: Sessions::new(SESSIONS),
             connections: faces::Connections::new(options.agents),
+            agents: AgentServers::new(),
             working_directory: options.working_directory,
             archive_limits: options.archive_limits,
             strip_workspace_prefix: options.strip_workspace_prefix,

@@ -67,7 +67,8 @@ pub(crate) async fn gather(body: Body, app: &App, most: usize) -> Result<Bytes, 
     Ok(bytes.freeze())
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+/// Whether a body is said to be JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let essence = headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())

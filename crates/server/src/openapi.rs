@@ -109,8 +109,9 @@ fn add_headers(status: &str, response: &mut RefOr<Response>) {
         (name = "snapshots", description = "A sandbox as it was"),
         (name = "keys", description = "Who may do what"),
         (name = "audit", description = "Who did what"),
-        (name = "agents", description = "Files and sessions by JSON-RPC, as clients of agents ask"),
         (name = "sessions", description = "Working directories for relative paths"),
+        (name = "agents", description = "Agents that clients talk with, and files and sessions as \
+            they ask for them, by JSON-RPC"),
         (name = "server", description = "The server itself")
     ),
     components(schemas(ProblemDetails, Refusal)),

@@ -19,7 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
-pub(crate) use acp::Connections;
+pub(crate) use acp::{AgentServers, Connections};
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
 
@@ -30,6 +30,7 @@ const LONGEST_SPELLED: usize = 256;
 pub(crate) fn shared_responses() -> BTreeMap<String, RefOr<Response>> {
     let mut shared = fs_v1::problem_components();
     shared.extend(sandboxes_v1::refusal_components());
+    shared.extend(acp::problem_components());
     shared
 }
 
@@ -63,7 +64,7 @@ pub(crate) enum Named {
 
 /// Which sandbox the requests of a route are about. Each face speaks for its own routes.
 pub(crate) fn named(route: &str) -> Named {
-    if fs_v1::speaks_for(route) || acp::speaks_for(route) {
+    if fs_v1::speaks_for(route) || acp::is_inside(route) {
         Named::Own
     } else if sandboxes_v1::is_inside(route) {
         Named::ById
@@ -80,8 +81,8 @@ pub(crate) fn names_sandbox(route: &str) -> bool {
 /// What a request of a route is called in the audit.
 pub(crate) fn operation(route: &str, method: &Method) -> Option<&'static str> {
     fs_v1::operation(route, method)
-        .or_else(|| acp::operation(route, method))
         .or_else(|| sandboxes_v1::operation(route, method))
+        .or_else(|| acp::operation(route, method))
         .or_else(|| meta::operation(route))
 }
 
@@ -95,8 +96,10 @@ pub(crate) struct Subject {
 
 /// What a request is about. Whoever is not let in has no sandbox yet.
 pub(crate) fn subject(route: &str, uri: &Uri, sandbox: Option<&Sandbox>, strip: bool) -> Subject {
-    if fs_v1::speaks_for(route) || acp::speaks_for(route) {
+    if fs_v1::speaks_for(route) || acp::is_inside(route) {
         fs_v1::subject(uri, sandbox)
+    } else if acp::speaks_for(route) {
+        acp::subject(uri)
     } else {
         sandboxes_v1::subject(route, uri, strip)
     }
@@ -121,8 +124,8 @@ pub(crate) fn is_transfer(route: &str) -> bool {
 pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .merge(fs_v1::routes())
-        .merge(acp::routes())
         .merge(sandboxes_v1::routes())
+        .merge(acp::routes())
         .merge(meta::guarded())
 }
 

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::time::Instant;
 
+use super::agents::agent::{Agent, Replies};
 use super::outbox::{CommonStore, Outbox, OutboxRoom};
 use crate::options::AgentRoom;
 use crate::problem::{Class, Problem};
@@ -51,6 +52,8 @@ pub(super) struct Connection {
     /// The agent that its client wants to talk to.
     pub(super) agent: &'static str,
     pub(super) outbox: Arc<Outbox>,
+    /// The agent itself, if the server brings it.
+    pub(super) mock: Option<Arc<Agent>>,
     used: Mutex<Instant>,
     /// The sessions whose news its client is told.
     followed: Mutex<BTreeSet<Arc<str>>>,
@@ -80,11 +83,14 @@ impl Connections {
             return Err(too_many(&format!("there are {most} connections, which is the most")));
         }
         table.last += 1;
+        let outbox = Outbox::new(OUTBOX, &self.common);
+        let is_mock = agent == "mock";
         let connection = Arc::new(Connection {
             number: table.last,
             by,
             agent,
-            outbox: Outbox::new(OUTBOX, &self.common),
+            mock: is_mock.then(|| Agent::mock(Arc::clone(&outbox), Replies::ToWhoeverWaits)),
+            outbox,
             used: Mutex::new(Instant::now()),
             followed: Mutex::default(),
         });
@@ -122,14 +128,21 @@ impl Connections {
         }
     }
 
-    /// Tells every connection of somebody that follows a session. How many there are.
-    pub(super) fn tell(&self, by: Option<Actor>, session: &str, message: &impl Serialize) -> usize {
+    /// Tells every connection of somebody that follows a session that it has ended. How many there
+    /// are.
+    pub(super) fn tell_end(
+        &self,
+        by: Option<Actor>,
+        session: &str,
+        message: &impl Serialize,
+    ) -> usize {
         let following = |connection: &&Arc<Connection>| {
             connection.by == by && connection.followed.lock().contains(session)
         };
         let listeners: Vec<_> =
             self.table.lock().open.values().filter(following).cloned().collect();
         for connection in &listeners {
+            connection.mock.iter().for_each(|mock| mock.forget(session));
             connection.outbox.post(message);
         }
         listeners.len()
@@ -180,6 +193,7 @@ impl Connection {
     /// Tells it no more.
     pub(super) fn leave(&self, session: &str) {
         self.followed.lock().remove(session);
+        self.mock.iter().for_each(|mock| mock.forget(session));
     }
 
     /// The header by which its client is told its id.
@@ -318,11 +332,11 @@ mod tests {
         let session: Arc<str> = "s1".into();
         let [one, other] = [None, None].map(|by| connections.open(by, "mock").unwrap());
         one.follow(&session).unwrap();
-        assert_eq!(connections.tell(None, "s1", &json!(1)), 1);
-        assert_eq!(connections.tell(key("aaaaaaaaaaaa"), "s1", &json!(1)), 0);
+        assert_eq!(connections.tell_end(None, "s1", &json!(1)), 1);
+        assert_eq!(connections.tell_end(key("aaaaaaaaaaaa"), "s1", &json!(1)), 0);
         other.follow(&session).unwrap();
         one.leave("s1");
-        assert_eq!(connections.tell(None, "s1", &json!(2)), 1);
+        assert_eq!(connections.tell_end(None, "s1", &json!(2)), 1);
         assert_eq!((one.outbox.post(&3), other.outbox.post(&3)), (2, 2));
         let many = (0..MOST_FOLLOWED).map(|n| one.follow(&n.to_string().into()));
         assert!(many.into_iter().all(|followed| followed.is_ok()));

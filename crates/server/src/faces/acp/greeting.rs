@@ -16,7 +16,7 @@ pub(super) fn agent(name: &str) -> Result<&'static str, Problem> {
         let shown: String = name.chars().take(100).collect();
         Problem::new(StatusCode::BAD_REQUEST, Class::UNSUPPORTED_AGENT, &shown)
             .agent(&shown)
-            .kind("invalid_argument")
+            .kind("unsupported_agent")
             .hint(format!("name one of {}", AGENTS.join(", ")))
     })
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 use crate::problem::render;
@@ -24,6 +24,8 @@ const ENVELOPE: usize = 64;
 /// How long a new stream waits for the one before it. Who comes back at once may be faster than the
 /// news that he left.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// How many may listen to one outbox. Whoever comes then takes the place of the one who came first.
+const MOST_LISTENERS: usize = 4;
 
 /// How much an outbox keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +59,8 @@ impl CommonStore {
 #[derive(Debug)]
 pub(in crate::faces) struct Outbox {
     state: Mutex<State>,
-    /// Something came, or nothing more will.
-    news: Notify,
+    /// Something came, nothing more will, or a reader must go.
+    news: watch::Sender<()>,
     /// Nobody reads any more.
     left: Notify,
     room: OutboxRoom,
@@ -74,7 +76,10 @@ struct State {
     bytes: usize,
     /// How many of the bytes are of the common store.
     drawn: usize,
-    is_read: bool,
+    /// Who reads, in the order in which they came.
+    readers: VecDeque<u64>,
+    /// How many came by now.
+    came: u64,
     is_closed: bool,
 }
 
@@ -93,7 +98,7 @@ pub(in crate::faces) struct Taken;
 
 impl Outbox {
     pub(in crate::faces) fn new(room: OutboxRoom, common: &Arc<CommonStore>) -> Arc<Self> {
-        let (news, left) = (Notify::new(), Notify::new());
+        let (news, left) = (watch::Sender::new(()), Notify::new());
         Arc::new(Self { state: Mutex::default(), news, left, room, common: Arc::clone(common) })
     }
 
@@ -114,7 +119,7 @@ impl Outbox {
             }
             state.last
         };
-        self.news.notify_one();
+        self.news.send_replace(());
         number
     }
 
@@ -170,28 +175,44 @@ impl Outbox {
 
     fn try_read(self: &Arc<Self>, after: Option<u64>) -> Option<Reader> {
         let mut state = self.state.lock();
-        if state.is_read {
-            return None;
+        state.readers.is_empty().then(|| self.admit(&mut state, after))
+    }
+
+    /// The same, however many read already.
+    pub(in crate::faces) fn listen(self: &Arc<Self>, after: Option<u64>) -> Reader {
+        let mut state = self.state.lock();
+        if state.readers.len() >= MOST_LISTENERS {
+            state.readers.pop_front();
+            self.news.send_replace(());
         }
-        state.is_read = true;
+        self.admit(&mut state, after)
+    }
+
+    fn admit(self: &Arc<Self>, state: &mut State, after: Option<u64>) -> Reader {
+        state.came += 1;
+        state.readers.push_back(state.came);
         let after = after.filter(|after| *after <= state.last).unwrap_or(0);
-        Some(Reader { outbox: Arc::clone(self), after })
+        let news = self.news.subscribe();
+        Reader { outbox: Arc::clone(self), ticket: state.came, news, after }
     }
 
     /// Whether somebody reads.
     pub(in crate::faces) fn is_read(&self) -> bool {
-        self.state.lock().is_read
+        !self.state.lock().readers.is_empty()
     }
 
     /// Takes no more messages, and ends the stream behind what is there.
     pub(in crate::faces) fn close(&self) {
         self.state.lock().is_closed = true;
-        self.news.notify_one();
+        self.news.send_replace(());
     }
 
     /// What comes behind a message. Nothing if it must be waited for; the inner nothing is the end.
-    fn behind(&self, after: u64) -> Option<Option<Delivery>> {
+    fn behind(&self, after: u64, ticket: u64) -> Option<Option<Delivery>> {
         let state = self.state.lock();
+        if !state.readers.contains(&ticket) {
+            return Some(None);
+        }
         let kept = u64::try_from(state.kept.len()).unwrap_or(u64::MAX);
         let before_first = state.last.saturating_sub(kept);
         if after < before_first {
@@ -211,10 +232,12 @@ impl Drop for Outbox {
     }
 }
 
-/// The one that reads. When it is dropped, another may.
+/// Somebody who reads. When he is dropped, another may.
 #[derive(Debug)]
 pub(in crate::faces) struct Reader {
     outbox: Arc<Outbox>,
+    ticket: u64,
+    news: watch::Receiver<()>,
     after: u64,
 }
 
@@ -222,8 +245,9 @@ impl Reader {
     /// What comes next. None at the end.
     pub(in crate::faces) async fn next(&mut self) -> Option<Delivery> {
         loop {
-            // What comes between the look and the wait is kept for the wait: nobody else waits.
-            if let Some(next) = self.outbox.behind(self.after) {
+            // What comes between the look and the wait ends the wait.
+            self.news.mark_unchanged();
+            if let Some(next) = self.outbox.behind(self.after, self.ticket) {
                 if let Some(Delivery::Message(number, _) | Delivery::Missed { until: number, .. }) =
                     next
                 {
@@ -231,14 +255,15 @@ impl Reader {
                 }
                 return next;
             }
-            self.outbox.news.notified().await;
+            // The sender is part of the outbox, which is held here.
+            self.news.changed().await.ok()?;
         }
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.outbox.state.lock().is_read = false;
+        self.outbox.state.lock().readers.retain(|ticket| *ticket != self.ticket);
         self.outbox.left.notify_one();
     }
 }
@@ -341,6 +366,26 @@ mod tests {
         });
         assert!(second.is_ok() && outbox.is_read());
         drop(second);
+        assert!(!outbox.is_read());
+    }
+
+    #[tokio::test]
+    async fn a_few_may_listen_at_once_and_the_first_goes_when_there_are_too_many() {
+        let outbox = outbox(8, 4096);
+        let mut first = outbox.listen(None);
+        let mut others: Vec<_> = (1..MOST_LISTENERS).map(|_| outbox.listen(None)).collect();
+        posted(&outbox, 1..=1);
+        for reader in others.iter_mut().chain([&mut first]) {
+            assert_eq!(reader.next().await, Some(message(1)));
+        }
+        let (end, mut newest) = tokio::join!(first.next(), async { outbox.listen(Some(1)) });
+        assert_eq!(end, None);
+        drop(first);
+        posted(&outbox, 2..=2);
+        for reader in others.iter_mut().chain([&mut newest]) {
+            assert_eq!(reader.next().await, Some(message(2)));
+        }
+        drop((others, newest));
         assert!(!outbox.is_read());
     }
 

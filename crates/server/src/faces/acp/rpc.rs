@@ -33,6 +33,8 @@ pub(super) enum Outcome {
     Long(Value),
     /// Entries, as they are found.
     Listing(Listed),
+    /// What an agent answered.
+    Replied(Reply),
 }
 
 /// The answer to one message.
@@ -56,7 +58,7 @@ impl Talk {
         let body = match incoming {
             Err(reply) => Some(with_problem(reply).render().into()),
             Ok(Incoming::One(Message::Response(id, outcome))) => {
-                if !prompt::answered(&self.connection, &id, &outcome) {
+                if !prompt::answered(&self.connection, id, outcome) {
                     return self.marked(stray().into_response());
                 }
                 None
@@ -83,13 +85,7 @@ impl Talk {
     async fn batch(&self, members: Vec<Message>) -> Option<Vec<u8>> {
         let mut all = Vec::new();
         for (place, message) in members.into_iter().enumerate() {
-            // The first was counted when the request came.
-            let counted = if place == 0 {
-                Ok(())
-            } else {
-                heed_another(self.visit.app(), self.visit.caller.actor)
-            };
-            let answer = match (counted, message) {
+            let answer = match (self.let_in(place, &message), message) {
                 (Ok(()), message) => self.member(message).await,
                 (Err(problem), Message::Request(id, _)) => {
                     Some(Answer::Whole(Reply::failed(id, failure(&problem))))
@@ -110,21 +106,36 @@ impl Talk {
         Some(all)
     }
 
+    /// Refuses a member of a batch that comes too fast, or would keep the others waiting.
+    fn let_in(&self, place: usize, message: &Message) -> Result<(), Problem> {
+        if let Message::Request(_, call) | Message::Notification(call) = message
+            && Method::of(&call.method) == Some(Method::Prompt)
+        {
+            return Err(prompt::not_in_a_batch());
+        }
+        // The first was counted when the request came.
+        if place == 0 {
+            return Ok(());
+        }
+        heed_another(self.visit.app(), self.visit.caller.actor)
+    }
+
     async fn member(&self, message: Message) -> Option<Answer> {
         match message {
             Message::Invalid(reply) => Some(Answer::Whole(with_problem(reply))),
             Message::Response(id, outcome) => {
-                let is_awaited = prompt::answered(&self.connection, &id, &outcome);
+                let is_awaited = prompt::answered(&self.connection, id, outcome);
                 (!is_awaited).then(|| Answer::Whole(Reply::failed(Id::Null, failure(&stray()))))
             }
             // Nobody waits for what comes of it.
             Message::Notification(call) => {
-                drop(self.run(call).await);
+                drop(self.run(Id::Null, call).await);
                 None
             }
-            Message::Request(id, call) => Some(match self.run(call).await {
+            Message::Request(id, call) => Some(match self.run(id.clone(), call).await {
                 Ok(Outcome::Value(value)) => Answer::Whole(Reply::result(id, value)),
                 Ok(Outcome::Long(value)) => Answer::Long(Reply::result(id, value)),
+                Ok(Outcome::Replied(reply)) => Answer::Whole(reply),
                 Ok(Outcome::Listing(listed)) => Answer::Listing(id, listed),
                 Err(failure) => Answer::Whole(Reply::failed(id, failure)),
             }),
@@ -132,7 +143,7 @@ impl Talk {
     }
 
     /// Does what a call asks for. Each has a recorder of its own, so that each refusal is told once.
-    async fn run(&self, call: Call) -> Result<Outcome, Failure> {
+    async fn run(&self, id: Id, call: Call) -> Result<Outcome, Failure> {
         let Call { method: name, params } = call;
         let method = Method::of(&name).ok_or_else(|| unknown_method(&name))?;
         let asked = Arguments::of(&name, params).map_err(|problem| failure(&problem))?;
@@ -140,7 +151,7 @@ impl Talk {
         let actor = self.visit.caller.actor;
         let recorder = Recorder::new(self.visit.audit.clone(), actor, self.request.clone());
         let visit = self.visit.recorded(recorder.clone());
-        match self.dispatch(&visit, method, asked).await {
+        match self.dispatch(&visit, method, id, asked).await {
             Ok(outcome) => Ok(outcome),
             Err(problem) => {
                 audited::note(&visit, &recorder, method, subject, &problem).await;
@@ -153,6 +164,7 @@ impl Talk {
         &self,
         visit: &Visit,
         method: Method,
+        id: Id,
         mut asked: Arguments,
     ) -> Result<Outcome, Problem> {
         let connection = &*self.connection;
@@ -167,8 +179,8 @@ impl Talk {
             Method::TerminateSession => sessions::terminate(visit, asked),
             Method::DetachSession => sessions::detach(visit, connection, asked),
             Method::SetMetadata => sessions::set_metadata(visit, asked),
-            Method::Prompt => prompt::prompt(visit, connection, asked),
-            Method::Cancel => prompt::cancel(visit, asked),
+            Method::Prompt => prompt::prompt(visit, connection, id, asked).await,
+            Method::Cancel => prompt::cancel(visit, connection, asked),
             Method::ListEntries => files::list(visit, asked).await,
             Method::Stat => files::stat(visit, asked).await,
             Method::MakeDirectory => files::make_directory(visit, asked).await,

@@ -7,14 +7,15 @@ use axum::response::{IntoResponse as _, Response};
 use engine::Actor;
 use http::{HeaderMap, StatusCode};
 
+use super::agents::errors::{NotAcceptable, not_acceptable};
 use super::arguments::Arguments;
 use super::connections::{CONNECTION_ID, Connection, named};
 use super::failures::{failure, with_problem};
 use super::greeting::{greeting, wanted_agent};
 use super::outbox::Taken;
 use super::rpc::Talk;
-use super::stream;
 use super::wire::{EventOfStream, RpcAnswer, RpcBody};
+use super::{prompt, stream};
 use crate::app::App;
 use crate::faces::fs_v1::Problems;
 use crate::jsonrpc::{self, Call, Id, Incoming, Message, Reply};
@@ -51,8 +52,7 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
         (status = 202, description = "Nothing that was sent wants an answer", headers(
             ("x-acp-connection-id" = String, description = "The connection")
         )),
-        (status = 406, description = "The client takes no JSON",
-            content_type = "application/problem+json", body = crate::problem::ProblemDetails),
+        NotAcceptable,
         Problems
     ),
     security(("bearer" = []))
@@ -102,6 +102,7 @@ fn first(visit: &Visit, incoming: Result<Incoming, Reply>) -> Result<Response, P
         return Err(uninvited("first ACP request without client id must be initialize"));
     }
     let mut asked = Arguments::of(&method, params)?;
+    let abilities = asked.take("clientCapabilities");
     let agent = wanted_agent(&mut asked)?;
     let greeting = match (greeting(&mut asked), id) {
         (Ok(greeting), Some(id)) => Some(Reply::result(id, greeting)),
@@ -111,6 +112,7 @@ fn first(visit: &Visit, incoming: Result<Incoming, Reply>) -> Result<Response, P
         }
     };
     let connection = visit.connections.open(visit.caller.actor, agent)?;
+    prompt::introduce(&connection, abilities);
     let header = [(CONNECTION_ID, connection.header())];
     Ok(match greeting {
         Some(reply) => (header, plain(&reply)).into_response(),
@@ -135,8 +137,7 @@ fn first(visit: &Visit, incoming: Result<Incoming, Reply>) -> Result<Response, P
     responses(
         (status = 200, description = "The events", content_type = "text/event-stream",
             body = EventOfStream),
-        (status = 406, description = "The client takes no event stream",
-            content_type = "application/problem+json", body = crate::problem::ProblemDetails),
+        NotAcceptable,
         Problems
     ),
     security(("bearer" = []))
@@ -201,12 +202,4 @@ fn uninvited(message: &str) -> Problem {
 fn missing_id() -> Problem {
     Problem::invalid_request("missing x-acp-connection-id header")
         .hint("send the x-acp-connection-id that initialize was answered with")
-}
-
-fn not_acceptable(needed: &str) -> Problem {
-    let message = format!("the answer is {needed}");
-    Problem::new(StatusCode::NOT_ACCEPTABLE, Class::NOT_ACCEPTABLE, &message)
-        .message(&message)
-        .kind("invalid_argument")
-        .hint(format!("send `Accept: {needed}`, or no Accept header"))
 }

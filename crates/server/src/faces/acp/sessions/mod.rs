@@ -61,7 +61,7 @@ pub(super) fn terminate(visit: &Visit, mut asked: Arguments) -> Result<Outcome, 
         let data = json!({"reason": "terminated", "terminated_by": "daemon"});
         let params = json!({"data": data, "session_id": id});
         let notice = json!({"jsonrpc": "2.0", "method": ENDED, "params": params});
-        visit.connections.tell(owner.by, &id, &notice);
+        visit.connections.tell_end(owner.by, &id, &notice);
         visit.sessions.count_event(&owner, &id).map_err(failed)?;
     }
     Ok(Outcome::Value(json!({
