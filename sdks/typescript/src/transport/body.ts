@@ -49,28 +49,48 @@ export function lengthOf(content: Content): number | undefined {
 }
 
 /** Content as a body. Where requests cannot be streamed, it is held as a Blob first. */
-export async function outgoing(content: Content, canStream: boolean): Promise<Outgoing> {
+export async function outgoing(
+  content: Content,
+  patience: Patience,
+  canStream: boolean,
+): Promise<Outgoing> {
   if (content instanceof Blob) return { body: content, total: content.size };
   if (isWhole(content)) {
     const bytes = bytesOf(content);
     return { body: bytes, total: bytes.byteLength };
   }
-  const stream = pieces(typeof content === "function" ? await content() : content);
-  if (canStream) return { body: streamOf(stream), total: undefined };
-  const parts: Blob[] = [];
-  for await (const piece of stream) parts.push(new Blob([piece as Uint8Array<ArrayBuffer>]));
-  const blob = new Blob(parts);
-  return { body: blob, total: blob.size };
+  try {
+    const stream = pieces(typeof content === "function" ? await content() : content);
+    if (canStream) return { body: streamOf(stream), total: undefined };
+    const blob = await held(stream, patience.signal);
+    return { body: blob, total: blob.size };
+  } catch (error) {
+    if (patience.signal.aborted) throw error;
+    throw patience.blame(error);
+  }
 }
 
-/** The body as a stream that says how far it is, if it is worth it; whoever takes a piece is heard. */
+async function held(stream: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Blob> {
+  const parts: Blob[] = [];
+  for await (const piece of stream) {
+    if (signal.aborted) throw signal.reason;
+    parts.push(new Blob([piece as Uint8Array<ArrayBuffer>]));
+  }
+  return new Blob(parts);
+}
+
+/**
+ * The body as a stream that says how far it is; whoever takes a piece is heard. Small ones are sent
+ * as they are, unless they must go out `once`: runtimes send again by themselves what is no stream,
+ * when a connection breaks that they had used before.
+ */
 export function observed(
   { body, total }: Outgoing,
   patience: Patience,
-  onProgress: OnProgress | undefined,
+  { onProgress, once }: { onProgress: OnProgress | undefined; once: boolean },
 ): Outgoing["body"] {
   const isStream = body instanceof ReadableStream;
-  if (!isStream && onProgress === undefined && (total ?? 0) < LARGE) return body;
+  if (!isStream && !once && onProgress === undefined && (total ?? 0) < LARGE) return body;
   let bytes = 0;
   const source = isStream ? body : body instanceof Blob ? body.stream() : cut(body);
   const observe = async function* () {

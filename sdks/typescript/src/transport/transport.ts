@@ -127,25 +127,28 @@ export class Transport {
       headers: await this.#headers(ask),
       signal: patience.signal,
     };
-    if (ask.json !== undefined) init.body = JSON.stringify(ask.json);
-    if (ask.content === undefined) return patience.during(this.#fetch(url, init));
+    const content = ask.json === undefined ? ask.content : JSON.stringify(ask.json);
+    if (content === undefined) return patience.during(this.#fetch(url, init));
+    const body = await outgoing(content, patience, !isBrowser);
+    if (isBrowser)
+      return this.#answerInBrowser(ask, url, { ...init, body: body.body as BodyInit }, patience);
+    const once = ask.repeat === "never" || ask.repeat === "conditional";
+    init.body = observed(body, patience, { onProgress: ask.onProgress, once }) as BodyInit;
+    // Without it, runtimes refuse a stream.
+    if (init.body instanceof ReadableStream) init.duplex = "half";
+    return patience.during(this.#fetch(url, init));
+  }
 
-    const canStream = !isBrowser;
-    const body = await outgoing(ask.content, canStream);
-    if (canStream) {
-      init.body = observed(body, patience, ask.onProgress) as BodyInit;
-      // Without it, runtimes refuse a stream.
-      if (init.body instanceof ReadableStream) init.duplex = "half";
-      return patience.during(this.#fetch(url, init));
-    }
-    init.body = body.body as BodyInit;
-    if (this.#options.fetch === undefined) {
+  async #answerInBrowser(ask: Ask, url: string, init: RequestInit, patience: Patience) {
+    const size = init.body instanceof Blob ? init.body.size : (init.body as Uint8Array).byteLength;
+    // Searches answer with a stream, which XMLHttpRequest would hold.
+    if (ask.json === undefined && this.#options.fetch === undefined) {
       return patience.during(upload(url, init, patience, ask.onProgress));
     }
-    const isUnseen = (body.total ?? 0) >= LARGE;
+    // How it goes cannot be seen: a large body may take longer than a server may be silent.
     const answer = this.#fetch(url, init);
-    const response = await (isUnseen ? answer : patience.during(answer));
-    ask.onProgress?.({ bytes: body.total ?? 0, total: body.total });
+    const response = await (size < LARGE ? patience.during(answer) : answer);
+    ask.onProgress?.({ bytes: size, total: size });
     return response;
   }
 
