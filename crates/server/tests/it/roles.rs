@@ -56,7 +56,7 @@ fn case(operation: &'static str, needs: Needs, path: &'static str, body: Body) -
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    [of_one_sandbox(), of_files(), of_sandboxes()].into_iter().flatten().collect()
+    [of_one_sandbox(), of_agents(), of_files(), of_sandboxes()].into_iter().flatten().collect()
 }
 
 /// The server, and `/v1/fs`.
@@ -84,6 +84,17 @@ fn of_one_sandbox() -> Vec<Case> {
         case("move", Own(Developer), "", shared_trip()),
         case("copy", Own(Developer), "", shared_trip()),
         case("uploadBatch", Own(Developer), "?path=up", Bytes(EMPTY_TAR)),
+    ]
+}
+
+/// Agents. They belong to whoever began them, and touch no file of the server.
+fn of_agents() -> Vec<Case> {
+    let greeting = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}});
+    vec![
+        case("tellAgent", Key, "?agent=mock", Body::Json(greeting)),
+        case("hearAgent", Key, "", Body::None),
+        case("listAgents", Key, "", Body::None),
+        case("closeAgent", Key, "", Body::None),
     ]
 }
 
@@ -304,6 +315,7 @@ impl World {
         let (place, query) = case.path.split_once('?').unwrap_or((case.path, ""));
         let address = path
             .replace("/v1/sessions/{id}", &format!("/v1/sessions/s-{}", rand_name()))
+            .replace("{server_id}", "agent-1")
             .replace("{id}", target)
             .replace("{path}", place)
             .replace("{snapshot}", "s1")

@@ -1,0 +1,4 @@
+//! Agents, and what they are told and say.
+
+mod agents;
+mod listener;
