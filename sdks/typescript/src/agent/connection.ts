@@ -11,6 +11,7 @@ import type { SandboxAgentOptions } from "./options.js";
 import { EventStream } from "./stream.js";
 
 const CONNECTION = "x-acp-connection-id";
+const EVENT = "x-acp-event-id";
 const PATH = "/v2/rpc";
 const USUAL_SILENCE = 45_000;
 const FAREWELL = 2_000;
@@ -79,23 +80,34 @@ export class Connection {
   }
 
   /** Asks the agent or the server, and waits for the answer. */
-  async call<T>(method: string, params: object, options: CallOptions = {}): Promise<T> {
-    const { signal: caller, timeout } = options;
+  call<T>(method: string, params: object, options: CallOptions = {}): Promise<T> {
+    return this.#ask(method, params, options, async () => {});
+  }
+
+  /** `until` waits for the event that the stream had come to when the answer was made. */
+  async #ask<T>(
+    method: string,
+    params: object,
+    { signal: caller, timeout }: CallOptions,
+    until: (event: number) => Promise<void>,
+  ): Promise<T> {
     return this.#calls.during(method, caller, async (signal) => {
       this.#lastId += 1;
       const asked = request(this.#lastId, method, params);
       const repeat = REPEATS[method] ?? "never";
       const sent = ask(method, asked, this.#headers, { repeat, signal, timeout });
       const received = await this.#transport.send(sent);
-      return resultOf<T>(await received.json(), asked, received.header("x-request-id"));
+      const answer = await received.json();
+      await until(Number(received.header(EVENT) ?? 0));
+      return resultOf<T>(answer, asked, received.header("x-request-id"));
     });
   }
 
-  /** As `call`, and what the agent says and asks meanwhile is heard. */
+  /** As `call`, and all that the agent says and asks before it answers is heard before. */
   async callAndListen<T>(method: string, params: object, options: CallOptions = {}): Promise<T> {
     this.#listen();
     try {
-      return await this.call<T>(method, params, options);
+      return await this.#ask<T>(method, params, options, (event) => this.#stream.heard(event));
     } finally {
       this.#hush();
     }

@@ -15,6 +15,8 @@ export interface StreamEnds {
 }
 
 const OPERATION = "events";
+/** How long a turn's end waits for the last words of it that are on another line. */
+const LONGEST_WAIT = 1_000;
 const PAUSES = { firstPause: 150, longestPause: 5_000 };
 
 export class EventStream {
@@ -22,6 +24,7 @@ export class EventStream {
   readonly #headers: Record<string, string>;
   readonly #silence: number;
   readonly #ends: StreamEnds;
+  readonly #waiting = new Set<() => void>();
   #last: number | undefined;
 
   /** `headers` say whose stream it is; `silence` is how long nothing may come, in milliseconds. */
@@ -47,6 +50,18 @@ export class EventStream {
       if (this.#last !== before) attempt = 1;
       await pause(pauseBefore(attempt, error, PAUSES), signal);
     }
+  }
+
+  /** Waits until an event was heard, and all before it; a while at most. */
+  async heard(number: number): Promise<void> {
+    const stop = new AbortController();
+    const look = () => {
+      if ((this.#last ?? 0) >= number) stop.abort();
+    };
+    this.#waiting.add(look);
+    look();
+    await pause(LONGEST_WAIT, stop.signal);
+    this.#waiting.delete(look);
   }
 
   /** One stream from its beginning to its end, and why it ended. */
@@ -81,7 +96,9 @@ export class EventStream {
     if (this.#last !== undefined && number <= this.#last) return;
     const message = parsed(data);
     if (message) this.#ends.onMessage(message);
-    if (Number.isSafeInteger(number)) this.#last = number;
+    if (!Number.isSafeInteger(number)) return;
+    this.#last = number;
+    for (const look of this.#waiting) look();
   }
 }
 
