@@ -1,6 +1,6 @@
 // Makes dist/esm and dist/cjs, each with its types, out of src.
 
-import { execFileSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -8,8 +8,12 @@ const home = fileURLToPath(new URL("..", import.meta.url));
 const tsc = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
 
 rmSync(`${home}/dist`, { recursive: true, force: true });
-for (const project of ["tsconfig.json", "tsconfig.cjs.json"]) {
-  execFileSync(process.execPath, [tsc, "-p", project], { cwd: home, stdio: "inherit" });
-}
+const statuses = await Promise.all(["tsconfig.json", "tsconfig.cjs.json"].map(compiled));
+if (statuses.some((status) => status !== 0)) process.exit(1);
 // The package is of type `module`; what lies in this directory is not.
 writeFileSync(`${home}/dist/cjs/package.json`, '{ "type": "commonjs" }\n');
+
+function compiled(project) {
+  const child = spawn(process.execPath, [tsc, "-p", project], { cwd: home, stdio: "inherit" });
+  return new Promise((resolve) => child.on("exit", resolve));
+}

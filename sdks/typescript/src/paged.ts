@@ -16,23 +16,26 @@ export interface Page<T> {
  * ```
  */
 export class Paged<T> implements AsyncIterable<T> {
-  readonly #fetch: (cursor: string | undefined) => Promise<Page<T>>;
+  readonly #fetch: FetchPage<T>;
   readonly #begin: string | undefined;
+  readonly #most: number;
 
   /** @internal */
-  constructor(fetch: (cursor: string | undefined) => Promise<Page<T>>, begin?: string) {
+  constructor(fetch: FetchPage<T>, begin?: string, most = Number.POSITIVE_INFINITY) {
     this.#fetch = fetch;
     this.#begin = begin;
+    this.#most = most;
   }
 
   /** Page by page, for those who keep `next` to go on later. */
   async *pages(): AsyncGenerator<Page<T>, void> {
-    let cursor = this.#begin;
+    let [cursor, left] = [this.#begin, this.#most];
     do {
-      const page = await this.#fetch(cursor);
+      const page = await this.#fetch(cursor, left);
       yield page;
       cursor = page.next;
-    } while (cursor !== undefined);
+      left -= page.items.length;
+    } while (cursor !== undefined && left > 0);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void> {
@@ -42,7 +45,10 @@ export class Paged<T> implements AsyncIterable<T> {
   /** Everything at once. */
   async all(): Promise<T[]> {
     const items: T[] = [];
-    for await (const page of this.pages()) items.push(...page.items);
+    for await (const item of this) items.push(item);
     return items;
   }
 }
+
+/** Fetches the page behind a cursor, with no more items than are still wanted. */
+type FetchPage<T> = (cursor: string | undefined, left: number) => Promise<Page<T>>;

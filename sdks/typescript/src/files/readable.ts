@@ -48,11 +48,16 @@ export interface ListOptions extends CallOptions {
   glob?: string | undefined;
   /** Only entries of this kind. */
   kind?: ListedEntry["kind"] | undefined;
-  /** By what they are sorted [default: name]. At most 10,000 entries are sorted by anything else. */
+  /**
+   * By what they are sorted [default: name]. The server sorts at most 10,000 entries by anything else,
+   * or backwards: whoever has more says how many are wanted, as `limit`.
+   */
   sort?: "name" | "size" | "modified" | undefined;
   order?: "asc" | "desc" | undefined;
   /** Whether each entry comes with all that `stat` tells. */
   details?: boolean | undefined;
+  /** At most so many entries in all. */
+  limit?: number | undefined;
   /** How many entries are fetched at once [default: 1,000]. */
   pageSize?: number | undefined;
   /** Where an earlier page ended: its `next`. */
@@ -130,7 +135,9 @@ export class ReadableFiles {
       path: route(this.place, "fs", path),
       ...callOf(options),
     });
-    return new ReadFile(path, await this.place.transport.send(ask));
+    const received = await this.place.transport.send(ask);
+    received.cancel();
+    return new ReadFile(path, received);
   }
 
   /** What is at a path. `follow: false` looks at a link itself. */
@@ -160,25 +167,21 @@ export class ReadableFiles {
 
   /** What a directory holds, sorted by name; the root without a path. Links are listed themselves. */
   list(path = "", options: ListOptions = {}): Paged<Entry> {
-    const { signal, timeout, pageSize = USUAL_PAGE, cursor: begin, ...wish } = options;
+    const { signal, timeout, limit, pageSize = USUAL_PAGE, cursor: begin, ...wish } = options;
     const isByName = (wish.sort ?? "name") === "name" && wish.order !== "desc";
-    const fetch = async (cursor: string | undefined) => {
-      // A cursor goes on in the order of the names alone; in any other there is one page.
-      const limit = isByName ? pageSize : options.pageSize;
+    const fetch = async (cursor: string | undefined, left: number) => {
       const ask = look(this.place, {
         operation: "files.list",
         path: route(this.place, "fs-list", path),
-        query: toQuery({ ...wish, limit, cursor }),
+        // A cursor goes on in the order of the names alone; in any other there is one page.
+        query: toQuery({ ...wish, limit: isByName ? Math.min(pageSize, left) : limit, cursor }),
         ...{ signal, timeout },
       });
       const page = fromWire<ListingPage>(await this.place.transport.json(ask));
-      const items = page.entries.map((entry) => ({
-        ...entry,
-        path: joined(path, entry.path ?? entry.name),
-      }));
-      return { items, next: page.nextCursor };
+      if (!isByName && page.truncated && limit === undefined) throw tooManyToSort(path);
+      return { items: page.entries.map((entry) => entryIn(path, entry)), next: page.nextCursor };
     };
-    return new Paged(fetch, begin);
+    return new Paged(fetch, begin, limit);
   }
 
   /** Where a symbolic link leads, as it is written in it. */
@@ -232,7 +235,16 @@ function checked(isFine: boolean, message: string): void {
   throw new SandkeepError(`the range cannot be: ${message}`, { kind: "invalid_argument" });
 }
 
-function joined(directory: string, name: string): string {
-  const names = directory.split("/").filter((part) => part !== "" && part !== ".");
-  return [...names, name].join("/");
+function entryIn(directory: string, entry: ListedEntry): Entry {
+  const names = directory.split("/").filter((name) => name !== "" && name !== ".");
+  return { ...entry, path: [...names, entry.path ?? entry.name].join("/") };
+}
+
+function tooManyToSort(path: string): SandkeepError {
+  return new SandkeepError("there are more entries than the server sorts at once", {
+    kind: "limit_exceeded",
+    hint: "say how many you want as `limit`, or let them be sorted by name",
+    operation: "files.list",
+    path,
+  });
 }

@@ -158,8 +158,11 @@ async function* readAll(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-/** A stream that takes a piece only when one is wanted. */
-export function streamOf(source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+/** A stream that takes a piece only when one is wanted. `onCancel` ends what it is waiting for. */
+export function streamOf(
+  source: AsyncGenerator<Uint8Array>,
+  onCancel?: () => void,
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -172,6 +175,7 @@ export function streamOf(source: AsyncGenerator<Uint8Array>): ReadableStream<Uin
         }
       },
       async cancel() {
+        onCancel?.();
         await source.return(undefined);
       },
     },

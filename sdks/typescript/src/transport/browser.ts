@@ -5,6 +5,7 @@ import type { Patience } from "./patience.js";
 
 interface Runtime {
   XMLHttpRequest?: unknown;
+  ServiceWorkerGlobalScope?: unknown;
   Deno?: unknown;
   Bun?: unknown;
   process?: { versions?: { node?: string } };
@@ -12,9 +13,12 @@ interface Runtime {
 
 const runtime = globalThis as Runtime;
 
+/** Whether uploads can be seen as they go: everywhere in browsers but in service workers. */
+export const canSeeUploads = typeof runtime.XMLHttpRequest === "function";
+
 /** Whether this is a page or a worker of a browser. */
 export const isBrowser =
-  typeof runtime.XMLHttpRequest === "function" &&
+  (canSeeUploads || runtime.ServiceWorkerGlobalScope !== undefined) &&
   runtime.Deno === undefined &&
   runtime.Bun === undefined &&
   runtime.process?.versions?.node === undefined;

@@ -60,7 +60,7 @@ export class Received {
 
   /** The body as a stream that is read only as fast as it is taken. */
   stream(onProgress?: OnProgress): ReadableStream<Uint8Array> {
-    return streamOf(this.pieces(onProgress));
+    return streamOf(this.pieces(onProgress), () => this.cancel());
   }
 
   /** The whole body. */

@@ -4,7 +4,7 @@ import { SandkeepError } from "../errors.js";
 import { baseAddress, type Query, queryString } from "./address.js";
 import { failure } from "./answer.js";
 import { type Content, isRepeatable, type OnProgress, observed, outgoing } from "./body.js";
-import { isBrowser, upload } from "./browser.js";
+import { canSeeUploads, isBrowser, upload } from "./browser.js";
 import { Patience, pause } from "./patience.js";
 import { Received } from "./received.js";
 import { isAmbiguous, mayRepeat, pauseBefore, type Repeat, type RetryOptions } from "./retry.js";
@@ -142,7 +142,7 @@ export class Transport {
   async #answerInBrowser(ask: Ask, url: string, init: RequestInit, patience: Patience) {
     const size = init.body instanceof Blob ? init.body.size : (init.body as Uint8Array).byteLength;
     // Searches answer with a stream, which XMLHttpRequest would hold.
-    if (ask.json === undefined && this.#options.fetch === undefined) {
+    if (canSeeUploads && ask.json === undefined && this.#options.fetch === undefined) {
       return patience.during(upload(url, init, patience, ask.onProgress));
     }
     // How it goes cannot be seen: a large body may take longer than a server may be silent.

@@ -4,10 +4,13 @@
 export function badLine() {
   const asked = [];
   let planned;
-  const fetch = async (url, init) => {
-    const { method } = init;
+  const fetch = async (url, given) => {
+    const { method } = given;
     const { pathname, searchParams } = new URL(url);
-    const rpc = pathname.endsWith("/v2/rpc") && method === "POST" ? JSON.parse(init.body) : {};
+    const isRpc = pathname.endsWith("/v2/rpc") && method === "POST";
+    // A body may be a stream, which can be read only once.
+    const init = isRpc ? { ...given, body: await new Response(given.body).text() } : given;
+    const rpc = isRpc ? JSON.parse(init.body) : {};
     const request = { url, method, pathname, searchParams, rpc };
     asked.push(request);
     if (planned?.fits(request)) {

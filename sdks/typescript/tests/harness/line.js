@@ -12,6 +12,8 @@ const FAULTS = {
   refuse: { details: 3, answer: refuse },
   /** Every answer is cut after so many bytes of its body. */
   cut: { details: 1, answer: cut },
+  /** The first answer is cut after its first bytes; the next so many requests meet nobody. */
+  away: { details: 1, answer: away },
   /** Nobody ever answers. */
   silence: { details: 0, answer: () => {} },
   /** Answers with this length announced, and a body that is shorter. */
@@ -59,6 +61,11 @@ function refuse({ target, incoming, outgoing, path, details, count }) {
     const headers = retryAfter === "none" ? {} : { "retry-after": retryAfter };
     told(outgoing, Number(status), headers, '{"error":"not now","kind":"busy"}');
   });
+}
+
+function away({ details: [times], ...asked }) {
+  if (asked.count === 1) return cut({ ...asked, details: [100] });
+  refuse({ ...asked, count: asked.count - 1, details: [502, times, "none"] });
 }
 
 function cut({ target, incoming, outgoing, path, details: [bytes] }) {

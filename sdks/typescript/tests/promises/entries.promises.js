@@ -43,6 +43,15 @@ export default function ({ it, fresh }) {
     ok(Math.abs(entry.modTime - Date.now() / 1000) < 60, "a time that is now");
   });
 
+  it("no more entries are listed than are wanted", async () => {
+    const { files } = await fresh();
+    for (const name of ["a", "b", "c", "d", "e"]) await files.write(name, name);
+    const names = async (options) => (await files.list("", options).all()).map(({ name }) => name);
+    equal(await names({ limit: 3, pageSize: 2 }), ["a", "b", "c"]);
+    equal(await names({ limit: 2, order: "desc" }), ["e", "d"]);
+    equal(await names({ order: "desc", pageSize: 1 }), ["e", "d", "c", "b", "a"]);
+  });
+
   it("a listing goes on where an earlier one ended", async () => {
     const { files } = await fresh();
     for (const name of ["a", "b", "c", "d", "e"]) await files.write(name, name);

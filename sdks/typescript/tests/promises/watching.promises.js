@@ -115,4 +115,32 @@ export default function ({ it, fresh, connect, line, unique, keep }) {
     };
     await fails(whole, { kind: "sandbox_not_found" });
   });
+
+  it("a server that is away is waited for, and that is told", async () => {
+    const sandbox = await fresh();
+    const told = [];
+    const onPresence = (presence) => told.push(presence);
+    const retry = { retries: 1, firstPause: 5 };
+    const client = connect({ baseUrl: line("away", 5), retry }).sandbox(sandbox.id);
+    for await (const notice of client.files.watch("", { onPresence })) {
+      if (notice.change === "here") await sandbox.files.write("a", "A");
+      if (notice.path !== "a") continue;
+      // Cut in the middle of it, the notice comes again.
+      if (told.length > 0) break;
+      await sandbox.files.write("a", "more");
+    }
+    equal(told, ["away", "back"]);
+  });
+
+  it("a server that stays away is not waited for for ever", async () => {
+    const sandbox = await fresh();
+    const retry = { retries: 0 };
+    const client = connect({ baseUrl: line("away", 10_000), retry }).sandbox(sandbox.id);
+    const walk = async () => {
+      for await (const { change } of client.files.watch("", { patience: 300 })) {
+        if (change === "here") await sandbox.files.write("a", "A");
+      }
+    };
+    await fails(walk, { status: 502, operation: "files.watch" });
+  });
 }
