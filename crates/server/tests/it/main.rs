@@ -6,6 +6,7 @@
 
 extern crate sandkeep_server as server;
 
+mod acp;
 mod audit;
 mod auth;
 mod batch;
