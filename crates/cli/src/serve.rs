@@ -86,6 +86,7 @@ impl Launch {
                 credentials: listen.cors_allow_credentials == Some(true),
             },
             timeouts: server::Timeouts::default(),
+            agents: server::AgentRoom::default(),
             most_connections: self.most_connections,
             working_directory: self.working_directory.clone(),
             archive_limits: self.archive_limits,

@@ -1,5 +1,6 @@
 //! Agents, and what they are told and say.
 
+mod agents;
 mod bytes;
 mod client;
 mod files;
@@ -13,3 +14,5 @@ mod sessions;
 mod streams;
 mod transport;
 mod whatever;
+
+pub(crate) use client::greeting;

@@ -18,6 +18,7 @@ use super::wire::{AgentMessage, AgentServerList};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::faces::acp::stream;
+use crate::faces::acp::wire::EventOfStream;
 use crate::jsonrpc::Message;
 use crate::media::accepts;
 use crate::problem::{Class, Problem};
@@ -205,7 +206,7 @@ fn message(value: Value) -> Result<Message, Problem> {
     ),
     responses(
         (status = 200, description = "The messages", content_type = "text/event-stream",
-            body = String),
+            body = EventOfStream),
         AgentProblems
     ),
     security(("bearer" = []))
@@ -241,4 +242,64 @@ fn ending() -> Problem {
         .message(message)
         .kind("unavailable")
         .hint("try again when it is back")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::routing::Router;
+    use engine::{Limits, Sandbox, SandboxId, SandboxPath, Store};
+    use http_body_util::BodyExt as _;
+    use serde_json::json;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::options::{Access, Options};
+
+    async fn server() -> Router {
+        let (id, root) = (SandboxId::parse("main").unwrap(), SandboxPath::root());
+        let files = Store::in_memory().create(&id, Limits::default()).await.unwrap();
+        let sandbox = Sandbox { id, files: Arc::new(files), prefix: root.clone(), home: root };
+        App::new(sandbox, Options::new(Access::Open)).unwrap().router()
+    }
+
+    async fn post(server: &Router, method: &str, params: Value) -> (u16, Value) {
+        let message = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params});
+        let request = Request::post("/v1/acp/s1?agent=mock")
+            .header("host", "localhost")
+            .header(CONTENT_TYPE, "application/json")
+            .body(Body::from(message.to_string()))
+            .unwrap();
+        let response = server.clone().oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_is_waited_for_for_two_minutes_and_its_answer_comes_on_the_stream() {
+        let server = server().await;
+        post(&server, "session/new", json!({"cwd": "/", "mcpServers": []})).await;
+        let prompt = json!([{"type": "text", "text": "wait 50\nwait 50\nwait 50"}]);
+        let params = json!({"sessionId": "mock-session-1", "prompt": prompt});
+        let began = tokio::time::Instant::now();
+        let (status, problem) = post(&server, "session/prompt", params).await;
+        assert_eq!((status, began.elapsed()), (504, PATIENCE));
+        assert_eq!(problem["type"], "urn:sandbox-agent:error:timeout");
+        assert_eq!(problem["kind"], "timeout");
+        let request = Request::get("/v1/acp/s1").header("host", "localhost");
+        let request = request.header("last-event-id", "1").body(Body::empty()).unwrap();
+        let mut events = server.clone().oneshot(request).await.unwrap().into_body();
+        loop {
+            let frame = events.frame().await.unwrap().unwrap().into_data().unwrap();
+            let text = std::str::from_utf8(&frame).unwrap();
+            if text.starts_with("event: message\nid: 2\n") {
+                assert!(text.contains(r#""id":"session/prompt""#), "{text}");
+                assert!(text.contains(r#""stopReason":"end_turn""#), "{text}");
+                break;
+            }
+            assert_eq!(text, ": heartbeat\n\n");
+        }
+        assert_eq!(began.elapsed().as_secs(), 150);
+    }
 }
