@@ -28,6 +28,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 
 pub(crate) use agents::AgentServers;
+#[cfg(test)]
+pub(super) use agents::table;
 pub(super) use agents::{problem_components, speaks_for, subject};
 pub(crate) use connections::Connections;
 

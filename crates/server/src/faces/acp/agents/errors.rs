@@ -132,3 +132,39 @@ pub(in crate::faces) fn problem_components() -> BTreeMap<String, RefOr<Response>
         .content("application/problem+json", ContentBuilder::new().schema(Some(schema)).build());
     [("Problem406".to_owned(), RefOr::T(response.build()))].into()
 }
+
+/// What `contract/errors.md` says of these problems.
+#[cfg(test)]
+pub(in crate::faces) fn table() -> String {
+    use std::fmt::Write as _;
+
+    let mut text = String::from(
+        "
+## /v1/acp
+
+Problem details too, with `agent` or `sessionId` where one is to blame. What an agent says that it \
+cannot do is no failed request, but an error of JSON-RPC in an answer with 200.
+
+| kind | status | type | title | hint |
+|---|---|---|---|---|
+",
+    );
+    let problems = [
+        no_message("…"),
+        unsupported("…"),
+        unknown("…"),
+        not_installed("…"),
+        not_acceptable("…"),
+        mismatch("…", Kind::Mock, "…"),
+        not_json(),
+        too_many("…"),
+        timeout(120),
+    ];
+    for problem in problems {
+        let ProblemDetails { r#type, title, status, kind, hint, .. } = problem.details();
+        let word = r#type.trim_start_matches("urn:sandbox-agent:error:");
+        let [kind, hint] = [kind, hint].map(|text| text.as_deref().unwrap());
+        writeln!(text, "| `{kind}` | {status} | `{word}` | {title} | {hint} |").unwrap();
+    }
+    text
+}

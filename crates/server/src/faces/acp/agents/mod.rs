@@ -21,6 +21,8 @@ use crate::faces::{Subject, spelled};
 use crate::jsonrpc::{Id, Reply};
 
 pub(in crate::faces) use errors::problem_components;
+#[cfg(test)]
+pub(in crate::faces) use errors::table;
 pub(crate) use servers::AgentServers;
 
 const OPERATIONS: &[(&str, &str, &str)] = &[

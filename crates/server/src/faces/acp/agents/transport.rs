@@ -18,6 +18,7 @@ use super::wire::{AgentMessage, AgentServerList};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::faces::acp::stream;
+use crate::faces::acp::wire::EventOfStream;
 use crate::jsonrpc::Message;
 use crate::media::accepts;
 use crate::problem::{Class, Problem};
@@ -205,7 +206,7 @@ fn message(value: Value) -> Result<Message, Problem> {
     ),
     responses(
         (status = 200, description = "The messages", content_type = "text/event-stream",
-            body = String),
+            body = EventOfStream),
         AgentProblems
     ),
     security(("bearer" = []))
