@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+
 use super::*;
 
 /// A client that talks with a mock. Time passes only when it is told to.
@@ -350,4 +353,104 @@ fn a_prompt_that_cannot_be_meant_is_refused() {
         let params = json!({"sessionId": "mock-session-1", "prompt": prompt});
         assert_eq!(code(&talk.ask(2, "session/prompt", params)), Failure::INVALID_PARAMS);
     }
+}
+
+/// Messages that make sense, nearly make sense, or make none.
+struct Babble(SmallRng);
+
+impl Babble {
+    fn message(&mut self, number: u64) -> Value {
+        match self.0.random_range(0..10) {
+            0 => json!({"jsonrpc": "2.0", "id": self.any(2), "result": self.any(2)}),
+            1 => {
+                let request = format!("mock-{}", self.0.random_range(0..40));
+                let result = json!({"content": self.text()});
+                json!({"jsonrpc": "2.0", "id": request, "result": result})
+            }
+            2 => json!({"jsonrpc": "2.0", "method": self.method(), "params": self.params()}),
+            3 => {
+                let params = json!({"sessionId": self.session()});
+                json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
+            }
+            _ => json!({
+                "jsonrpc": "2.0", "id": number, "method": self.method(), "params": self.params()
+            }),
+        }
+    }
+
+    fn method(&mut self) -> &'static str {
+        let methods =
+            ["session/prompt", "session/prompt", "session/new", "session/load", "initialize", "x"];
+        methods[self.0.random_range(0..methods.len())]
+    }
+
+    fn params(&mut self) -> Value {
+        let files = json!({"readTextFile": self.any(1), "writeTextFile": true});
+        let mut params = json!({
+            "protocolVersion": 1, "clientCapabilities": {"fs": files}, "cwd": "/", "mcpServers": [],
+            "sessionId": self.session(), "prompt": [{"type": "text", "text": self.text()}],
+        });
+        if self.0.random_ratio(1, 4) {
+            let fields = params.as_object_mut().unwrap();
+            let names: Vec<_> = fields.keys().cloned().collect();
+            let name = names[self.0.random_range(0..names.len())].clone();
+            fields.insert(name, self.any(3));
+        }
+        if self.0.random_ratio(1, 20) { self.any(2) } else { params }
+    }
+
+    fn session(&mut self) -> String {
+        format!("mock-session-{}", self.0.random_range(0..6))
+    }
+
+    fn text(&mut self) -> String {
+        let lines =
+            ["read a", "write b c", "wait 0.5", "wait 9", "hello", "", "ü文🦀", "read", "\r"];
+        let count = self.0.random_range(0..6);
+        let lines: Vec<_> =
+            (0..count).map(|_| lines[self.0.random_range(0..lines.len())]).collect();
+        lines.join("\n")
+    }
+
+    fn any(&mut self, depth: u32) -> Value {
+        match self.0.random_range(0..if depth == 0 { 5 } else { 7 }) {
+            0 => Value::Null,
+            1 => json!(self.0.random_ratio(1, 2)),
+            2 => json!(self.0.random::<f64>() * 1e18),
+            3 => json!(self.0.random_range(0..100_000)),
+            4 => json!(self.text()),
+            5 => json!([self.any(depth - 1), self.any(depth - 1)]),
+            _ => json!({"type": self.any(depth - 1), "path": self.any(depth - 1)}),
+        }
+    }
+}
+
+#[test]
+fn whatever_is_said_every_request_is_answered_once() {
+    let seed = rand::random::<u64>();
+    println!("seed {seed}");
+    let mut babble = Babble(SmallRng::seed_from_u64(seed));
+    let mut talk = Talk::with(all());
+    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    let mut note = |said: Vec<Value>| {
+        let ids = said.iter().filter(|said| said["method"].is_null());
+        answered.extend(ids.map(|said| said["id"].as_u64().unwrap()));
+    };
+    for number in 1..=20_000 {
+        let message = babble.message(number);
+        match Message::of(message.clone()) {
+            // What JSON-RPC itself refuses comes to no agent.
+            Message::Invalid(_) => continue,
+            Message::Request(..) => asked.push(number),
+            Message::Notification(_) | Message::Response(..) => {}
+        }
+        note(talk.hear(message));
+        note(talk.wait(babble.0.random_range(0.0..0.2)));
+        assert!(talk.mock.sessions.len() <= MOST_SESSIONS);
+    }
+    while talk.mock.deadline().is_some() {
+        note(talk.wait(1.0));
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, asked, "seed {seed}");
 }
