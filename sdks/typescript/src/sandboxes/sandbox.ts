@@ -37,12 +37,13 @@ export class Sandbox {
 
   /** What is known of it. */
   async info(options: CallOptions = {}): Promise<SandboxInfo> {
-    return this.#json("sandbox.info", "GET", "", "safe", undefined, options);
+    return this.#json({ operation: "sandbox.info" }, options);
   }
 
   /** Changes its limits, labels or end; what is absent stays, labels that are null go. */
   async update(change: SandboxChange, options: CallOptions = {}): Promise<SandboxInfo> {
-    return this.#json("sandbox.update", "PATCH", "", "idempotent", change, options);
+    const ask = { operation: "sandbox.update", method: "PATCH", repeat: "idempotent" } as const;
+    return this.#json({ ...ask, json: change }, options);
   }
 
   /** Removes it with everything in it. */
@@ -53,16 +54,16 @@ export class Sandbox {
 
   /** Makes a sandbox that begins as a copy of this one. It costs the same whatever the size. */
   async fork(request: ForkRequest = {}, options: CallOptions = {}): Promise<Sandbox> {
+    const ask = { operation: "sandbox.fork", method: "POST", route: "/fork", json: request };
+    // An id that is made up would be another the second time.
     const repeat = request.id ? "conditional" : "never";
-    const made = await this.#json<SandboxInfo>(
-      ...(["sandbox.fork", "POST", "/fork", repeat, request, options] as const),
-    );
+    const made = await this.#json<SandboxInfo>({ ...ask, repeat }, options);
     return new Sandbox(this.#transport, made.id);
   }
 
   /** How much it holds, and how much it may. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    return this.#json("sandbox.stats", "GET", "/stats", "safe", undefined, options);
+    return this.#json({ operation: "sandbox.stats", route: "/stats" }, options);
   }
 
   /** What must happen to one state to become another: snapshots, or without one what is there now. */
@@ -100,9 +101,8 @@ export class Sandbox {
 
   /** An address of one file or directory that needs no key. */
   async sign(request: SignRequest, options: CallOptions = {}): Promise<SignedAddress> {
-    const signed = await this.#json<SignedAddress>(
-      ...(["sandbox.sign", "POST", "/sign", "safe", request, options] as const),
-    );
+    const ask = { operation: "sandbox.sign", method: "POST", route: "/sign", json: request };
+    const signed = await this.#json<SignedAddress>(ask, options);
     return { ...signed, url: `${this.#transport.baseUrl}${signed.url}` };
   }
 
@@ -111,16 +111,24 @@ export class Sandbox {
     return new Audit(this.#transport, `${this.#address}/audit`, options);
   }
 
-  async #json<T>(
-    operation: string,
-    method: string,
-    route: string,
-    repeat: Repeat,
-    body: unknown,
-    options: CallOptions,
-  ): Promise<T> {
-    const json = body === undefined ? undefined : toWire(body);
-    const ask = { operation, method, path: `${this.#address}${route}`, repeat, json };
-    return fromWire(await this.#transport.json({ ...ask, ...options }));
+  /** Asks for JSON; a look, unless something else is said. */
+  async #json<T>(ask: AboutSandbox, options: CallOptions): Promise<T> {
+    const { operation, method = "GET", route = "", repeat = "safe", json } = ask;
+    const answer = await this.#transport.json({
+      ...{ operation, method, repeat },
+      path: `${this.#address}${route}`,
+      json: json === undefined ? undefined : toWire(json),
+      ...options,
+    });
+    return fromWire(answer);
   }
+}
+
+interface AboutSandbox {
+  operation: string;
+  method?: string;
+  /** Behind the address of the sandbox. */
+  route?: string;
+  repeat?: Repeat;
+  json?: unknown;
 }

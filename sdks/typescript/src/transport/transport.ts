@@ -85,8 +85,9 @@ export class Transport {
         return await this.#once(ask);
       } catch (error) {
         if (!(error instanceof SandkeepError)) throw error;
-        if (mayHaveHappened && ask.repeat === "conditional") throw inDoubt(error);
-        if (attempt > most || !mayRepeat(error, ask.repeat)) throw error;
+        if (attempt > most || !mayRepeat(error, ask.repeat)) {
+          throw mayHaveHappened && ask.repeat === "conditional" ? inDoubt(error) : error;
+        }
         mayHaveHappened ||= isAmbiguous(error);
         await pause(pauseBefore(attempt, error, pauses), ask.signal);
       }
@@ -130,8 +131,10 @@ export class Transport {
     const content = ask.json === undefined ? ask.content : JSON.stringify(ask.json);
     if (content === undefined) return patience.during(this.#fetch(url, init));
     const body = await outgoing(content, patience, !isBrowser);
-    if (isBrowser)
-      return this.#answerInBrowser(ask, url, { ...init, body: body.body as BodyInit }, patience);
+    if (isBrowser) {
+      init.body = body.body as BodyInit;
+      return this.#answerInBrowser(ask, url, init, patience);
+    }
     const once = ask.repeat === "never" || ask.repeat === "conditional";
     init.body = observed(body, patience, { onProgress: ask.onProgress, once }) as BodyInit;
     // Without it, runtimes refuse a stream.
@@ -157,11 +160,20 @@ export class Transport {
     return fetch === undefined ? globalThis.fetch(url, init) : fetch(url, init);
   }
 
-  async #headers(ask: Ask): Promise<Headers> {
-    const { token, headers: always } = this.#options;
-    const secret = typeof token === "function" ? await token() : token;
+  async #secret(operation: string): Promise<string | undefined> {
+    const { token } = this.#options;
     try {
-      const headers = new Headers(always);
+      return typeof token === "function" ? await token() : token;
+    } catch (cause) {
+      const message = "the token could not be had";
+      throw new SandkeepError(message, { kind: "token_invalid", operation, cause });
+    }
+  }
+
+  async #headers(ask: Ask): Promise<Headers> {
+    const secret = await this.#secret(ask.operation);
+    try {
+      const headers = new Headers(this.#options.headers);
       if (secret !== undefined && secret !== "") headers.set("authorization", `Bearer ${secret}`);
       if (ask.json !== undefined) headers.set("content-type", "application/json");
       else if (ask.content !== undefined) headers.set("content-type", "application/octet-stream");

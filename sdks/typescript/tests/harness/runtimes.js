@@ -1,9 +1,9 @@
 // Where the promises are kept: in Node, Deno and Bun as processes, in Chromium as a page.
 
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, normalize } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,12 +11,11 @@ import { fileURLToPath } from "node:url";
 
 const home = fileURLToPath(new URL("../..", import.meta.url));
 const main = join(home, "tests/harness/process.js");
-const require = createRequire(import.meta.url);
 
 export const RUNTIMES = {
   node: (setting) => inProcess(process.execPath, [main, JSON.stringify(setting)]),
   deno: (setting) =>
-    inProcess(program("@deno/linux-x64-glibc", "deno"), [
+    inProcess(program("deno", "@deno/linux-x64-glibc/deno", "@deno/linux-arm64-glibc/deno"), [
       ...[
         "run",
         "--no-config",
@@ -29,14 +28,22 @@ export const RUNTIMES = {
       ...[main, JSON.stringify(setting)],
     ]),
   bun: (setting) =>
-    inProcess(program("@oven/bun-linux-x64", "bin/bun"), [main, JSON.stringify(setting)]),
+    inProcess(
+      program(
+        "bun",
+        ...["@oven/bun-linux-x64/bin/bun", "@oven/bun-linux-x64-baseline/bin/bun"],
+        "@oven/bun-linux-aarch64/bin/bun",
+      ),
+      [main, JSON.stringify(setting)],
+    ),
   chromium: inChromium,
 };
 
-/** Without the scripts of their packages, which would put the programs elsewhere. */
-function program(name, path) {
-  const own = process.env[`SANDKEEP_${path.split("/").at(-1).toUpperCase()}`];
-  return own ?? join(require.resolve(`${name}/package.json`), "..", path);
+/** Where a program lies when the scripts of its package, which would move it, were not run. */
+function program(name, ...paths) {
+  const found = paths.map((path) => join(home, "node_modules", path)).find(existsSync);
+  if (found === undefined) throw new Error(`${name} is not installed: run \`npm ci\``);
+  return found;
 }
 
 async function inProcess(command, args) {
@@ -62,9 +69,8 @@ const FLAGS = [
 async function inChromium(setting) {
   const profile = await mkdtemp(join(tmpdir(), "sandkeep-chromium-"));
   const page = await serving(setting);
-  const command = process.env.SANDKEEP_CHROMIUM ?? "chromium";
   const args = [...FLAGS, `--user-data-dir=${profile}`, `${page.url}/tests/harness/page.html`];
-  const child = spawn(command, args, { stdio: "ignore" });
+  const child = spawn("chromium", args, { stdio: "ignore" });
   const ended = new Promise((resolve) => {
     child.on("exit", (status) => resolve(`chromium ended with ${status}`));
     child.on("error", (error) => resolve(`chromium does not start: ${error.message}`));

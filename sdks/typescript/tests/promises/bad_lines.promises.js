@@ -74,6 +74,10 @@ export default function ({ it, fresh, connect, line, runtime }) {
     equal([error.cause.kind, await asked()], ["precondition_failed", 2]);
     equal(await good.readText("a"), "A");
 
+    const twice = await on("lose", 2);
+    await fails(twice.bad.write("a", "A", { mustBeNew: true }), { kind: "in_doubt" });
+    equal([await twice.asked(), await twice.good.readText("a")], [3, "A"]);
+
     const append = await on("lose", 1);
     const { version } = await append.good.write("log", "one\n");
     await fails(append.bad.append("log", "two\n", { ifMatch: version }), { kind: "in_doubt" });

@@ -37,6 +37,12 @@ export default function ({ it, fresh, keep, connect, sdk, line, token }) {
     await fails(connect({ fetch: gone }).health(), { kind: "not_found", status: 404 });
   });
 
+  it("an answer that is shorter than announced is a failure, whoever fetched it", async () => {
+    const headers = { "content-length": "100" };
+    const fetch = async () => new Response("not one hundred bytes", { headers });
+    await fails(connect({ fetch }).sandbox("any").files.read("a"), { kind: "connection" });
+  });
+
   it("a wrong token is told at once", async () => {
     const error = await fails(connect({ token: "wrong" }).health(), { status: 401 });
     equal(error.kind, "token_invalid");

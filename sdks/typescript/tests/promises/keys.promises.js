@@ -29,6 +29,9 @@ export default function ({ it, fresh, keep, connect, unique, sdk, baseUrl }) {
     await careful.sandbox(sandbox.id).info();
     await careful.sandbox(sandbox.id).info();
     equal(asked, 2);
+    const token = () => Promise.reject(new Error("the vault is shut"));
+    const error = await fails(connect({ token }).health(), { kind: "token_invalid" });
+    equal([error.status, error.cause.message], [undefined, "the vault is shut"]);
     await fails(async () => connect({ key: "ask_x_y" }), { kind: "invalid_argument" });
   });
 
