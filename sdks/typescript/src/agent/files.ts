@@ -6,6 +6,9 @@ import type { Ask, CallOptions } from "../transport/transport.js";
 import type * as Fs from "./shapes.js";
 import { bothSpellings, type SessionQuery, sessionOf } from "./spellings.js";
 
+/** What a file or an archive may be made of: all that `fetch` takes, and any async iterable. */
+export type Body = Content | URLSearchParams | FormData;
+
 export abstract class FileMethods {
   protected abstract call<T>(method: string, params: object, options?: CallOptions): Promise<T>;
   /** Sends, and takes what is answered; both end when the caller gives up. */
@@ -59,7 +62,7 @@ export abstract class FileMethods {
 
   async writeFsFile(
     query: Fs.FsPathQuery,
-    body: BodyInit | Content,
+    body: Body,
     options?: CallOptions,
   ): Promise<Fs.FsWriteResponse> {
     const operation = "writeFsFile";
@@ -72,7 +75,7 @@ export abstract class FileMethods {
   }
 
   async uploadFsBatch(
-    body: BodyInit | Content,
+    body: Body,
     query?: Fs.FsUploadBatchQuery,
     options?: CallOptions,
   ): Promise<Fs.FsUploadBatchResponse> {
@@ -94,7 +97,7 @@ const FILE = "/v2/fs/file";
 const UPLOAD = "/v2/fs/upload-batch";
 
 // Forms are sent as the bytes that they are on the wire.
-async function contentOf(body: BodyInit | Content): Promise<Content> {
+async function contentOf(body: Body): Promise<Content> {
   if (body instanceof URLSearchParams) return body.toString();
   return body instanceof FormData ? new Response(body).blob() : body;
 }
