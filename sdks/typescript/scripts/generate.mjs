@@ -15,6 +15,7 @@ const ROUTES = /^\/v1\/(sandboxes|keys|audit|fs|health)\b/;
 /** What the contract calls otherwise than people who use the package. */
 const NAMES = {
   DifferenceBody: "Difference",
+  DifferenceWord: "DifferenceChange",
   EditBody: "EditResult",
   EndBody: "SearchEnd",
   EventBody: "AuditEvent",
@@ -38,6 +39,7 @@ const NAMES = {
   Listing: "ListingPage",
   ModeBody: "ModeRequest",
   NoticeBody: "NoticeData",
+  NoticeWord: "NoticeChange",
   SandboxBody: "SandboxInfo",
   SandboxList: "SandboxPage",
   SignedBody: "SignedAddress",

@@ -4,8 +4,8 @@
 export interface Difference {
   /** Where, from the root of the sandbox on. */
   path: string;
-  /** How: `added`, `removed`, `modified` or `renamed`. */
-  change: string;
+  /** How. */
+  change: DifferenceChange;
   /** Where it was before, if it was renamed. */
   from?: string;
   /** What was there. */
@@ -13,6 +13,9 @@ export interface Difference {
   /** What is there. */
   after?: Stat;
 }
+
+/** How a path differs. */
+export type DifferenceChange = "added" | "removed" | "modified" | "renamed";
 
 /** What an edit did, or would do. */
 export interface EditResult {
@@ -347,8 +350,8 @@ export interface NewSnapshotRequest {
 
 /** Something that happened: the `data` of an event. Its `event` is the kind, its `id` the cursor. */
 export interface NoticeData {
-  /** `here` (all was told until now), `created`, `modified`, `removed`, `renamed` or `resync` (list everything anew). */
-  change: string;
+  /** What happened. `here`: all before the `id` of this event was told, and more may follow. `resync`: something was missed, so list everything anew. */
+  change: NoticeChange;
   /** Where, from the root of the sandbox on. */
   path?: string;
   /** Where it was before it was renamed. */
@@ -358,6 +361,9 @@ export interface NoticeData {
   /** Why everything must be listed anew. */
   reason?: string;
 }
+
+/** What happened. */
+export type NoticeChange = "here" | "created" | "modified" | "removed" | "renamed" | "resync";
 
 /** What a sandbox begins as. */
 export interface Origin {
