@@ -1,6 +1,6 @@
 // One connection to an agent: calls by POST, and a stream for what the agent has to say.
 
-import type { SandkeepError } from "../errors.js";
+import { SandkeepError } from "../errors.js";
 import { failureOf, notUnderstood } from "../transport/answer.js";
 import type { Repeat } from "../transport/retry.js";
 import type { Ask, CallOptions, Transport } from "../transport/transport.js";
@@ -30,6 +30,8 @@ export class Connection {
   readonly #transport: Transport;
   readonly #options: SandboxAgentOptions;
   readonly #calls = new Calls();
+  /** Those that wait for as long as an agent takes, so that only the stream shows that it is gone. */
+  readonly #talks = new Calls();
   readonly #stream: EventStream;
   #listeners = 0;
   #listening: AbortController | undefined;
@@ -70,10 +72,7 @@ export class Connection {
     this.#options = options;
     this.#stream = new EventStream(transport, this.#headers, options.silence ?? USUAL_SILENCE, {
       onMessage: (message) => this.#hear(message),
-      onRefused: (why) => {
-        this.#calls.stop(why);
-        onLost(this, why);
-      },
+      onRefused: (why) => onLost(this, why),
     });
     // A stream keeps a program from ending, so that there is none before somebody wants it.
     if (isListening(options)) this.#listen();
@@ -81,17 +80,18 @@ export class Connection {
 
   /** Asks the agent or the server, and waits for the answer. */
   call<T>(method: string, params: object, options: CallOptions = {}): Promise<T> {
-    return this.#ask(method, params, options, async () => {});
+    return this.#ask(this.#calls, method, params, options, async () => {});
   }
 
   /** `until` waits for the event that the stream had come to when the answer was made. */
   async #ask<T>(
+    calls: Calls,
     method: string,
     params: object,
     { signal: caller, timeout }: CallOptions,
     until: (event: number) => Promise<void>,
   ): Promise<T> {
-    return this.#calls.during(method, caller, async (signal) => {
+    return calls.during(method, caller, async (signal) => {
       this.#lastId += 1;
       const asked = request(this.#lastId, method, params);
       const repeat = REPEATS[method] ?? "never";
@@ -107,7 +107,8 @@ export class Connection {
   async callAndListen<T>(method: string, params: object, options: CallOptions = {}): Promise<T> {
     this.#listen();
     try {
-      return await this.#ask<T>(method, params, options, (event) => this.#stream.heard(event));
+      const heard = (event: number) => this.#stream.heard(event);
+      return await this.#ask<T>(this.#talks, method, params, options, heard);
     } finally {
       this.#hush();
     }
@@ -124,7 +125,9 @@ export class Connection {
 
   /** Ends all calls and says goodbye; a server that does not hear it forgets us by itself. */
   async close(why: SandkeepError): Promise<void> {
-    this.forget(why);
+    this.#calls.stop(why);
+    this.#talks.stop(why);
+    this.#listening?.abort();
     const operation = "disconnect";
     const headers = this.#headers;
     const facts = { repeat: "idempotent", timeout: FAREWELL } as const;
@@ -132,9 +135,14 @@ export class Connection {
     await this.#transport.done(farewell).catch(() => {});
   }
 
-  /** Ends all calls of a connection that the server does not know any more. */
-  forget(why: SandkeepError): void {
-    this.#calls.stop(why);
+  /**
+   * The server does not know the connection any more, or refuses its stream. Calls that are on their
+   * way get their own answers; whoever waits for an agent would get none.
+   */
+  forget(cause: SandkeepError): void {
+    const message = "the connection was lost while the agent was at work";
+    const hint = "look how far it came, and go on in the same session";
+    this.#talks.stop(new SandkeepError(message, { kind: "connection", hint, cause }));
     this.#listening?.abort();
   }
 

@@ -242,6 +242,32 @@ export default function ({ it, ...tools }) {
     });
   });
 
+  it("connects again once, and fails none of the calls that met the lost connection", async () => {
+    const line = badLine();
+    await withClient({ fetch: line.fetch }, async (client, directory) => {
+      await client.connect();
+      await forget(client.clientId);
+      const paths = Array.from({ length: 20 }, (_, number) => `${directory}/made-${number}`);
+      await Promise.all(paths.map((path) => client.mkdirFs({ path })));
+      const entries = await client.listFsEntries({ path: directory });
+      equal(entries.length, 20);
+      equal(line.asked.filter(isCall("initialize")).length, 2);
+    });
+  });
+
+  it("whoever waits for an agent is told when the connection is lost", async () => {
+    const line = badLine();
+    await withClient({ fetch: line.fetch }, async (client, directory) => {
+      const { sessionId } = await client.newSession({ cwd: directory });
+      line.next(isCall("session/prompt"), (_, init) => silence(init));
+      const turn = fails(client.prompt({ sessionId, prompt: "hello" }), { kind: "connection" });
+      await until(() => line.asked.some(isStream));
+      await forget(client.clientId);
+      await turn;
+      equal((await client.prompt({ sessionId, prompt: "hello" })).stopReason, "end_turn");
+    });
+  });
+
   it("says so instead when it is not to connect by itself", () =>
     withClient({ autoConnect: false }, async (client) => {
       await client.connect();
