@@ -50,6 +50,10 @@ export type ErrorKind =
   | "session_not_found"
   | "session_exists"
   | "io"
+  | "unsupported_agent"
+  | "agent_not_installed"
+  | "not_acceptable"
+  | "conflict"
   // Servers may learn new kinds before this client does.
   | (string & {});
 

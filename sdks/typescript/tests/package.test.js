@@ -77,6 +77,19 @@ describe("the package", () => {
     assert.equal(said, version);
   });
 
+  it("knows every kind of failure that the contract knows", async () => {
+    const [contract, own] = await Promise.all([
+      readFile(new URL("../../../contract/errors.md", import.meta.url), "utf8"),
+      readFile(new URL("../src/errors.ts", import.meta.url), "utf8"),
+    ]);
+    const kinds = [...contract.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, kind]) => kind);
+    assert.ok(kinds.length > 30, `${kinds.length} kinds`);
+    assert.deepEqual(
+      kinds.filter((kind) => !own.includes(`"${kind}"`)),
+      [],
+    );
+  });
+
   it("works in a project of ES modules, by the rules of Node and of bundlers", async () => {
     const user = await project("module", pack.archive);
     await user.write("src/main.ts", PROGRAM);
