@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it is a terminal program")]
 #![expect(clippy::disallowed_methods, reason = "its files are its own, not those of a sandbox")]
 
+mod agents;
 mod carry;
 mod clock;
 mod commits;
@@ -13,9 +14,11 @@ mod constant;
 mod growth;
 mod memory;
 mod operations;
+mod process;
 mod report;
 mod sample;
 mod sandboxes;
+mod spread;
 mod stores;
 mod tree;
 
@@ -54,6 +57,8 @@ enum Part {
     Stores { scratch: PathBuf, results: PathBuf, seconds: f64 },
     /// Many sandboxes on one server.
     Sandboxes(sandboxes::Plan),
+    /// Many agents' connections to one server.
+    Agents(agents::Plan),
 }
 
 /// How and with what everything is measured.
@@ -102,6 +107,7 @@ fn main() -> Result<()> {
             runtime()?.block_on(stores::measure(&scratch, &results, seconds))
         }
         Part::Sandboxes(plan) => runtime()?.block_on(sandboxes::measure(&plan)),
+        Part::Agents(plan) => runtime()?.block_on(agents::measure(&plan)),
     }
 }
 

@@ -11,7 +11,7 @@ use engine::{FileSystem as _, Files, NewKind, NewSandbox, SandboxId, SandboxPath
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::task::JoinSet;
 
-use super::spread::{Spread, Times};
+use crate::spread::{Spread, Times};
 
 /// One of so many lies in a directory.
 const IN_A_DIRECTORY: usize = 10;

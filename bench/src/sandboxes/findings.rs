@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::crowd::{Heard, Pages};
-use super::process::Use;
-use super::spread::{Spread, Times};
 use super::{IDLE, Plan, SPARE};
+use crate::process::Use;
 use crate::report::{Mark, Section};
+use crate::spread::{Spread, Times};
 
 /// What has to be reached.
 const SLOWEST_START: f64 = 2.0;

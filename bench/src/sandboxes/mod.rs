@@ -6,8 +6,6 @@
 
 mod crowd;
 mod findings;
-mod process;
-mod spread;
 mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -17,9 +15,9 @@ use anyhow::Result;
 
 use self::crowd::{Crowd, Pages};
 use self::findings::{Findings, Load, Start};
-use self::process::{Process, Use};
-use self::spread::Spread;
+use crate::process::{Process, Use};
 use crate::report::Report;
+use crate::spread::Spread;
 
 /// How many sandboxes the server has that the other one is compared with.
 const FEW: usize = 10;

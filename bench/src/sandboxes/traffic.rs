@@ -14,7 +14,7 @@ use futures::TryStreamExt as _;
 use futures::future::join_all;
 
 use super::crowd::{Crowd, FILES, content, seed};
-use super::spread::Spread;
+use crate::spread::Spread;
 
 /// Works in the first `active` sandboxes for a while, as so many clients.
 pub(super) async fn run(

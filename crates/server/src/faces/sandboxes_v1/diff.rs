@@ -41,13 +41,27 @@ impl FromParams for DiffQuery {
     }
 }
 
+/// How a path differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum DifferenceWord {
+    /// There was nothing.
+    Added,
+    /// There is nothing any more.
+    Removed,
+    /// It is another than before.
+    Modified,
+    /// It lay elsewhere before.
+    Renamed,
+}
+
 /// One path that differs.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
 pub(super) struct DifferenceBody {
     /// Where, from the root of the sandbox on.
     pub(super) path: String,
-    /// How: `added`, `removed`, `modified` or `renamed`.
-    pub(super) change: String,
+    /// How.
+    pub(super) change: DifferenceWord,
     /// Where it was before, if it was renamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -66,14 +80,16 @@ impl From<Difference> for DifferenceBody {
     fn from(difference: Difference) -> Self {
         let Difference { path, kind, before, after } = difference;
         let (change, from) = match kind {
-            DifferenceKind::Added => ("added", None),
-            DifferenceKind::Removed => ("removed", None),
-            DifferenceKind::Modified => ("modified", None),
-            DifferenceKind::Renamed { from } => ("renamed", Some(shown(&from).to_owned())),
+            DifferenceKind::Added => (DifferenceWord::Added, None),
+            DifferenceKind::Removed => (DifferenceWord::Removed, None),
+            DifferenceKind::Modified => (DifferenceWord::Modified, None),
+            DifferenceKind::Renamed { from } => {
+                (DifferenceWord::Renamed, Some(shown(&from).to_owned()))
+            }
         };
         Self {
             path: shown(&path).to_owned(),
-            change: change.to_owned(),
+            change,
             from,
             before: before.as_ref().map(Stat::new),
             after: after.as_ref().map(Stat::new),

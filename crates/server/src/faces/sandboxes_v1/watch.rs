@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
-use engine::{Actor, Cursor, EntryKind, Notice, NoticeKind, SandboxPath, Watch};
+use engine::{Actor, Cursor, EntryKind, ErrorKind, Notice, NoticeKind, SandboxPath, Watch};
 use futures::StreamExt as _;
 use http::HeaderMap;
 use http::header::HeaderName;
@@ -76,12 +76,43 @@ impl ToSchema for WatchEvent {
     }
 }
 
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum NoticeWord {
+    /// Nothing: all that came before the `id` of this event was told, and more may follow.
+    Here,
+    /// It is new.
+    Created,
+    /// It is another than before.
+    Modified,
+    /// It is gone.
+    Removed,
+    /// It has another name.
+    Renamed,
+    /// Something was missed: list everything anew.
+    Resync,
+}
+
+impl NoticeWord {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Here => "here",
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Removed => "removed",
+            Self::Renamed => "renamed",
+            Self::Resync => "resync",
+        }
+    }
+}
+
 /// Something that happened: the `data` of an event. Its `event` is the kind, its `id` the cursor.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
 pub(super) struct NoticeBody {
-    /// `here` (all was told until now), `created`, `modified`, `removed`, `renamed` or `resync` (list
-    /// everything anew).
-    pub(super) change: String,
+    /// What happened. `here`: all before the `id` of this event was told, and more may follow.
+    /// `resync`: something was missed, so list everything anew.
+    pub(super) change: NoticeWord,
     /// Where, from the root of the sandbox on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -102,30 +133,24 @@ pub(super) struct NoticeBody {
 
 impl NoticeBody {
     fn new(kind: &NoticeKind) -> Self {
-        let at = |change: &str, path: &SandboxPath, entry: &Option<EntryKind>| Self {
-            change: change.to_owned(),
+        let at = |change, path: &SandboxPath, entry: &Option<EntryKind>| Self {
+            change,
             path: Some(shown(path).to_owned()),
             from: None,
             kind: entry.map(Kind::from),
             reason: None,
         };
-        let bare = |change: &str, reason| Self {
-            change: change.to_owned(),
-            path: None,
-            from: None,
-            kind: None,
-            reason,
-        };
+        let bare = |change, reason| Self { change, path: None, from: None, kind: None, reason };
         match kind {
-            NoticeKind::Here => bare("here", None),
-            NoticeKind::Created { path, entry } => at("created", path, entry),
-            NoticeKind::Modified { path, entry } => at("modified", path, entry),
-            NoticeKind::Removed { path, entry } => at("removed", path, entry),
+            NoticeKind::Here => bare(NoticeWord::Here, None),
+            NoticeKind::Created { path, entry } => at(NoticeWord::Created, path, entry),
+            NoticeKind::Modified { path, entry } => at(NoticeWord::Modified, path, entry),
+            NoticeKind::Removed { path, entry } => at(NoticeWord::Removed, path, entry),
             NoticeKind::Renamed { from, path, entry } => {
                 let from = Some(shown(from).to_owned());
-                Self { from, ..at("renamed", path, entry) }
+                Self { from, ..at(NoticeWord::Renamed, path, entry) }
             }
-            NoticeKind::Resync { why } => bare("resync", Some(why.word().to_owned())),
+            NoticeKind::Resync { why } => bare(NoticeWord::Resync, Some(why.word().to_owned())),
         }
     }
 
@@ -174,6 +199,11 @@ pub(super) async fn watch(
     let notices = begun.await.map_err(|err| explain_look(&err))?;
     let events = notices.map(|notice| match notice {
         Ok(notice) => Some(NoticeBody::event(&notice)),
+        // A sandbox that was removed. If it is the store, whoever comes back is told, and it is logged.
+        Err(err) if err.kind() == ErrorKind::Unavailable => {
+            tracing::debug!(error = &err as &dyn std::error::Error, "a watch ends");
+            None
+        }
         Err(err) => {
             log_fault(&err);
             None

@@ -14,3 +14,5 @@ mod sessions;
 mod streams;
 mod transport;
 mod whatever;
+
+pub(crate) use client::greeting;

@@ -11,13 +11,15 @@ use client::Server;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::timeout;
 
-const TOKEN: &str = "bench";
+/// The token of every server.
+pub(crate) const TOKEN: &str = "bench";
 /// How often it is looked what a busy server takes.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A server that runs.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
+    url: String,
     server: Server,
     store: PathBuf,
     took: Duration,
@@ -25,16 +27,16 @@ pub(super) struct Process {
 
 /// What a process takes of the machine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Use {
+pub(crate) struct Use {
     /// Resident memory, in bytes.
-    pub(super) memory: u64,
+    pub(crate) memory: u64,
     /// Open descriptors, those of connections and of the store aside.
-    pub(super) files: usize,
+    pub(crate) files: usize,
 }
 
 impl Process {
     /// Starts the program over a store in `home`, and waits for its first answer.
-    pub(super) async fn start(program: &Path, home: &Path, idle: Duration) -> Result<Self> {
+    pub(crate) async fn start(program: &Path, home: &Path, idle: Duration) -> Result<Self> {
         std::fs::create_dir_all(home)?;
         let store = home.canonicalize()?.join("store");
         let began = Instant::now();
@@ -53,41 +55,45 @@ impl Process {
         BufReader::new(output).read_line(&mut line)?;
         let announced: serde_json::Value = serde_json::from_str(&line)?;
         let url = announced.get("url").and_then(serde_json::Value::as_str);
-        let url = url.context("the server says no address")?;
-        let server = Server::connect(url, Some(TOKEN))?;
+        let url = url.context("the server says no address")?.to_owned();
+        let server = Server::connect(&url, Some(TOKEN))?;
         server.health().await?;
         let took = began.elapsed();
-        Ok(Self { child, server, store, took })
+        Ok(Self { child, url, server, store, took })
     }
 
-    pub(super) fn server(&self) -> &Server {
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn server(&self) -> &Server {
         &self.server
     }
 
     /// How long it took from the start to the first answer.
-    pub(super) fn took(&self) -> Duration {
+    pub(crate) fn took(&self) -> Duration {
         self.took
     }
 
-    pub(super) fn stop(&mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) -> Result<()> {
         kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         let status = self.child.wait()?;
         ensure!(status.success(), "the server ended badly: {status}");
         Ok(())
     }
 
-    pub(super) fn kill(&mut self) -> Result<()> {
+    pub(crate) fn kill(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
-    pub(super) fn used(&self) -> Result<Use> {
+    pub(crate) fn used(&self) -> Result<Use> {
         Use::of(self.child.id(), &self.store)
     }
 
     /// Does some work, and looks all the while what the server takes at most.
-    pub(super) async fn during<T>(
+    pub(crate) async fn during<T>(
         &self,
         work: impl Future<Output = Result<T>>,
     ) -> Result<(T, Use)> {
@@ -118,7 +124,7 @@ impl Use {
     }
 
     /// The more of each.
-    pub(super) fn max(self, other: Self) -> Self {
+    pub(crate) fn max(self, other: Self) -> Self {
         Self { memory: self.memory.max(other.memory), files: self.files.max(other.files) }
     }
 }

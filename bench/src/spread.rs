@@ -5,24 +5,24 @@ use std::time::Duration;
 
 /// The times of many operations.
 #[derive(Debug, Default)]
-pub(super) struct Spread {
+pub(crate) struct Spread {
     times: BTreeMap<&'static str, Vec<Duration>>,
     /// How many failed, and how the first one did.
-    pub(super) failures: u64,
-    pub(super) failure: Option<String>,
+    pub(crate) failures: u64,
+    pub(crate) failure: Option<String>,
 }
 
 impl Spread {
-    pub(super) fn note(&mut self, operation: &'static str, time: Duration) {
+    pub(crate) fn note(&mut self, operation: &'static str, time: Duration) {
         self.times.entry(operation).or_default().push(time);
     }
 
-    pub(super) fn failed(&mut self, operation: &'static str, err: &anyhow::Error) {
+    pub(crate) fn failed(&mut self, operation: &'static str, err: &anyhow::Error) {
         self.failures += 1;
         self.failure.get_or_insert_with(|| format!("{operation}: {err:#}"));
     }
 
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         for (operation, times) in other.times {
             self.times.entry(operation).or_default().extend(times);
         }
@@ -31,24 +31,24 @@ impl Spread {
     }
 
     /// Every operation, and what it took.
-    pub(super) fn operations(&self) -> impl Iterator<Item = (&'static str, Times)> {
+    pub(crate) fn operations(&self) -> impl Iterator<Item = (&'static str, Times)> {
         self.times.iter().map(|(operation, times)| (*operation, Times::of(times.clone())))
     }
 
     /// What all of them took.
-    pub(super) fn all(&self) -> Times {
+    pub(crate) fn all(&self) -> Times {
         Times::of(self.times.values().flatten().copied().collect())
     }
 
     /// What one of them took.
-    pub(super) fn of(&self, operation: &str) -> Times {
+    pub(crate) fn of(&self, operation: &str) -> Times {
         Times::of(self.times.get(operation).cloned().unwrap_or_default())
     }
 }
 
 /// What an operation took that was done many times.
 #[derive(Debug)]
-pub(super) struct Times(Vec<Duration>);
+pub(crate) struct Times(Vec<Duration>);
 
 impl Times {
     fn of(mut times: Vec<Duration>) -> Self {
@@ -56,17 +56,17 @@ impl Times {
         Self(times)
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
     /// What so many of a thousand stayed below.
-    pub(super) fn permille(&self, part: usize) -> Duration {
+    pub(crate) fn permille(&self, part: usize) -> Duration {
         let last = self.0.len().saturating_sub(1);
         self.0.get(last * part / 1000).copied().unwrap_or_default()
     }
 
-    pub(super) fn most(&self) -> Duration {
+    pub(crate) fn most(&self) -> Duration {
         self.permille(1000)
     }
 }
