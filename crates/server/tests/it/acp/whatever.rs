@@ -3,6 +3,7 @@
 //! The short form sends 3,000 of them, the long one (`SANDKEEP_LONG=1`) 100,000. A failure names its
 //! seed; `SANDKEEP_SEED=…` begins there again.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rand::rngs::StdRng;
@@ -266,7 +267,7 @@ fn check_reply(reply: &Value, told: &impl Fn() -> String) {
 fn wish() -> (u64, u64) {
     let said = |name| std::env::var(name).ok();
     let seed = said("SANDKEEP_SEED").and_then(|text| text.parse().ok());
-    let long = said("SANDKEEP_LONG").is_some();
+    let long = said("SANDKEEP_LONG").is_some_and(|value| value == "1");
     (seed.unwrap_or_else(rand::random), if long { 100_000 } else { 3000 })
 }
 
@@ -274,15 +275,25 @@ fn wish() -> (u64, u64) {
 async fn whatever_is_sent_is_answered_in_time_and_never_by_a_fault() {
     let (seed, count) = wish();
     println!("SANDKEEP_SEED={seed}");
+    // A panic in a task of its own would end in no answer.
+    static PANICS: AtomicUsize = AtomicUsize::new(0);
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        PANICS.fetch_add(1, Ordering::Relaxed);
+        usual(panic);
+    }));
     let server = Server::start().await;
     server.put("a/b", "hello");
     let client = Client::connect(&server).await;
     client.session("s").await;
+    let stranger = Client::stranger(&server);
     let mut maker = Maker { random: StdRng::seed_from_u64(seed) };
     let mut line: TcpStream = server.connect().await;
     for number in 0..count {
         let body = maker.body();
-        let ask = client.ask("POST", "/v2/rpc").header("content-type", "application/json");
+        // Some are not connected.
+        let sender = if maker.chance(5) { &stranger } else { &client };
+        let ask = sender.ask("POST", "/v2/rpc").header("content-type", "application/json");
         let bytes = ask.body(body.clone()).into_bytes();
         let sending = async {
             line.write_all(&bytes).await.unwrap();
@@ -298,4 +309,5 @@ async fn whatever_is_sent_is_answered_in_time_and_never_by_a_fault() {
     // It is as well as before, and so is the connection.
     client.files("list_entries", json!({})).await;
     assert_eq!(server.get("/v1/health").await.status, 200);
+    assert_eq!(PANICS.load(Ordering::Relaxed), 0);
 }
