@@ -20,6 +20,14 @@ const NAMES: &[(&str, &str)] = &[
     ("hearAgent", "hear_agent"),
     ("listAgents", "list_agents"),
     ("closeAgent", "close_agent"),
+    ("agentHealth", "health"),
+    ("callAgentMethod", "call"),
+    ("listenToAgent", "listen"),
+    ("closeAgentConnection", "close_connection"),
+    ("readAgentFile", "read"),
+    ("headAgentFile", "read"),
+    ("writeAgentFile", "write"),
+    ("uploadAgentBatch", "unpack"),
     ("listEntries", "list"),
     ("readFile", "read"),
     ("headFile", "read"),
@@ -86,7 +94,7 @@ fn left_by(operation: &str) -> Vec<Value> {
     let trip = |word: &str| json!({"operation": word, "path": "moved.txt", "from": "f.txt", "version": true});
     let kept = |word: &str, id: &str| json!({"operation": word, "path": ".", "subject": id});
     match operation {
-        "writeFile" | "writeSandboxFile" => vec![written("w.txt", 1)],
+        "writeFile" | "writeSandboxFile" | "writeAgentFile" => vec![written("w.txt", 1)],
         "patchFile" | "patchSandboxFile" => vec![written("f.txt", 1)],
         "deleteEntry" | "deleteSandboxEntry" => {
             vec![json!({"operation": "remove", "path": "f.txt"})]
@@ -95,7 +103,7 @@ fn left_by(operation: &str) -> Vec<Value> {
         "makeSandboxLink" => vec![at("symlink", "new-link")],
         "move" | "moveSandboxEntry" => vec![trip("rename")],
         "copy" | "copySandboxEntry" => vec![trip("copy")],
-        "uploadBatch" | "unpackSandboxArchive" => {
+        "uploadBatch" | "unpackSandboxArchive" | "uploadAgentBatch" => {
             vec![json!({"operation": "unpack", "path": "up", "count": 0})]
         }
         "truncateSandboxFile" => vec![at("truncate", "f.txt")],
@@ -261,7 +269,15 @@ fn no_operation_is_missing() {
     // Whatever is no look, and no search, leaves something behind.
     for (id, method, _) in operations() {
         let looks = ["GET", "HEAD"].contains(&method)
-            || ["searchSandbox", "createSession", "tellAgent", "closeAgent"].contains(&id.as_str());
+            || [
+                "searchSandbox",
+                "createSession",
+                "tellAgent",
+                "closeAgent",
+                "callAgentMethod",
+                "closeAgentConnection",
+            ]
+            .contains(&id.as_str());
         assert_eq!(left_by(&id).is_empty(), looks, "{id}");
     }
 }

@@ -35,7 +35,19 @@ async fn the_description_names_every_route() {
     assert_eq!(methods("/v1/fs/upload-batch"), "post");
     assert_eq!(methods("/v1/fs/download-batch"), "get");
     assert_eq!(methods("/v1/sessions/{id}"), "post");
-    for path in ["/", "/v1/health", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"] {
+    assert_eq!(methods("/v2/rpc"), "delete get post");
+    assert_eq!(methods("/v2/fs/file"), "get head put");
+    assert_eq!(methods("/v2/fs/upload-batch"), "post");
+    for path in [
+        "/",
+        "/v1/health",
+        "/v2/health",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/openapi.json",
+        "/docs",
+    ] {
         assert_eq!(methods(path), "get", "{path}");
     }
     assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use server::{Access, Options};
 
+use crate::acp::greeting;
 use crate::http::{Answer, Ask, Server, ask};
 
 pub(crate) const TOKEN: &str = "the-token";
@@ -56,7 +57,8 @@ fn case(operation: &'static str, needs: Needs, path: &'static str, body: Body) -
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    [of_one_sandbox(), of_agents(), of_files(), of_sandboxes()].into_iter().flatten().collect()
+    let all = [of_one_sandbox(), of_agents(), of_clients(), of_files(), of_sandboxes()];
+    all.into_iter().flatten().collect()
 }
 
 /// The server, and `/v1/fs`.
@@ -95,6 +97,21 @@ fn of_agents() -> Vec<Case> {
         case("hearAgent", Key, "", Body::None),
         case("listAgents", Key, "", Body::None),
         case("closeAgent", Key, "", Body::None),
+    ]
+}
+
+/// `/v2`. What may be done by which method is in `acp/roles.rs`.
+fn of_clients() -> Vec<Case> {
+    use Body::{Bytes, Json, None};
+    vec![
+        case("agentHealth", Key, "", None),
+        case("callAgentMethod", Key, "", Json(greeting("mock"))),
+        case("listenToAgent", Key, "", None),
+        case("closeAgentConnection", Key, "", None),
+        case("readAgentFile", Own(Viewer), "?path=f.txt", None),
+        case("headAgentFile", Own(Viewer), "?path=f.txt", None),
+        case("writeAgentFile", Own(Developer), "?path=w.txt", Bytes(b"w")),
+        case("uploadAgentBatch", Own(Developer), "?path=up", Bytes(EMPTY_TAR)),
     ]
 }
 
@@ -322,13 +339,20 @@ impl World {
             .replace("{key}", &self.key);
         let address = if query.is_empty() { address } else { format!("{address}?{query}") };
         let ask = ask(method, &address);
+        let is_connected = ["listenToAgent", "closeAgentConnection"].contains(&case.operation);
+        // The first to call a method opened it.
+        let ask = match is_connected {
+            true => ask.header("x-acp-connection-id", "acp_conn_1"),
+            false => ask,
+        };
         match &case.body {
             Body::None => ask,
             Body::Json(body) => {
                 ask.header("content-type", "application/json").body(body.to_string())
             }
             Body::Bytes(bytes) => {
-                let kind = if case.operation == "uploadBatch" { "application/x-tar" } else { "" };
+                let is_tar = ["uploadBatch", "uploadAgentBatch"].contains(&case.operation);
+                let kind = if is_tar { "application/x-tar" } else { "" };
                 let ask = if kind.is_empty() { ask } else { ask.header("content-type", kind) };
                 let ask = if method == "PATCH" { ask.header("x-append", "1") } else { ask };
                 ask.body(*bytes)

@@ -228,13 +228,15 @@ fn number_in(id: &str) -> Option<u64> {
     (number.to_string() == digits).then_some(number)
 }
 
-fn unknown() -> Problem {
+/// The problem of a connection that is not there, or is another's.
+pub(super) fn unknown() -> Problem {
     Problem::plain(StatusCode::NOT_FOUND, Class::CLIENT_NOT_FOUND, "unknown ACP client id")
         .kind("connection_not_found")
         .hint("open a connection: POST /v2/rpc with initialize and without x-acp-connection-id")
 }
 
-fn too_many(message: &str) -> Problem {
+/// The problem of one connection too many.
+pub(super) fn too_many(message: &str) -> Problem {
     Problem::new(StatusCode::TOO_MANY_REQUESTS, Class::LIMIT_EXCEEDED, message)
         .message(message)
         .kind("too_many_requests")

@@ -4,6 +4,8 @@ use http::StatusCode;
 
 use crate::jsonrpc::{Failure, Reply};
 use crate::problem::Problem;
+#[cfg(test)]
+use crate::problem::ProblemDetails;
 
 /// What was asked for is not there.
 const NOT_FOUND: i64 = -32002;
@@ -48,6 +50,44 @@ pub(super) fn unknown_method(name: &str) -> Failure {
         .kind("unsupported")
         .hint("the answer to initialize names the methods that there are");
     failure.with_data(serde_json::to_value(problem.details()).unwrap_or_default())
+}
+
+/// What of this face is in no other table.
+#[cfg(test)]
+pub(in crate::faces) fn table() -> String {
+    use std::fmt::Write as _;
+
+    use super::{base64_text, connections, greeting, prompt, transport};
+
+    let mut text = String::from(
+        "
+## /v2
+
+Over HTTP as `/v1/fs`, and beyond that the kinds below. A method that fails is answered with 200 and a JSON-RPC error whose `data` is the \
+problem: its code is -32602 for 400, 413, 415 and 422, -32002 for 404, -32603 for 500, and -32001 for the \
+others. What is no JSON is -32700, what is no message -32600, and a method that is not there -32601.
+
+| kind | status | type | title | hint |
+|---|---|---|---|---|
+",
+    );
+    let problems = [
+        greeting::agent("…").unwrap_err(),
+        connections::unknown(),
+        connections::too_many("…"),
+        transport::already_active(),
+        prompt::ended("…"),
+        super::agents::errors::not_installed("…"),
+        prompt::too_slow(),
+        base64_text::too_large("…"),
+    ];
+    for problem in problems {
+        let ProblemDetails { r#type, title, status, kind, hint, .. } = problem.details();
+        let word = r#type.trim_start_matches("urn:sandbox-agent:error:");
+        let [kind, hint] = [kind, hint].map(|text| text.as_deref().unwrap());
+        writeln!(text, "| `{kind}` | {status} | `{word}` | {title} | {hint} |").unwrap();
+    }
+    text
 }
 
 #[cfg(test)]

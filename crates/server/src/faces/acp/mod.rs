@@ -28,8 +28,6 @@ use utoipa_axum::routes;
 use crate::app::App;
 
 pub(crate) use agents::AgentServers;
-#[cfg(test)]
-pub(super) use agents::table;
 pub(super) use agents::{problem_components, speaks_for, subject};
 pub(crate) use connections::Connections;
 
@@ -54,4 +52,10 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(bytes::read, bytes::head, bytes::write))
         .routes(routes!(bytes::upload))
         .merge(agents::routes())
+}
+
+/// What the table of failures says of this face.
+#[cfg(test)]
+pub(super) fn table() -> String {
+    agents::table() + &failures::table()
 }

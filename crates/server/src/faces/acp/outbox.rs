@@ -23,7 +23,10 @@ const OWN: usize = 16 * 1024;
 const ENVELOPE: usize = 64;
 /// How long a new stream waits for the one before it. Who comes back at once may be faster than the
 /// news that he left.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often meanwhile the one before is asked whether it is still there. A client that closed its
+/// side might be waiting for the rest: only writing to it tells, and only the second time.
+const PROBE: Duration = Duration::from_millis(100);
 /// How many may listen to one outbox. Whoever comes then takes the place of the one who came first.
 const MOST_LISTENERS: usize = 4;
 
@@ -80,6 +83,8 @@ struct State {
     readers: VecDeque<u64>,
     /// How many came by now.
     came: u64,
+    /// How often those who read were asked whether they are there.
+    probes: u64,
     is_closed: bool,
 }
 
@@ -90,6 +95,8 @@ pub(in crate::faces) enum Delivery {
     Message(u64, Arc<str>),
     /// The messages behind `after` and up to `until` are no longer there.
     Missed { after: u64, until: u64 },
+    /// Somebody asks whether the reader is still there.
+    Probe,
 }
 
 /// Somebody reads already.
@@ -156,7 +163,8 @@ impl Outbox {
     }
 
     /// Reads what comes behind a message, all of it without one. A number that was never given away
-    /// is of another stream, of which nothing was seen here. Only one can read at a time.
+    /// is of another stream, of which nothing was seen here. Only one can read at a time. Whoever says
+    /// where he was cut off takes the place of whom nobody has heard of meanwhile.
     pub(in crate::faces) async fn read(
         self: &Arc<Self>,
         after: Option<u64>,
@@ -167,15 +175,33 @@ impl Outbox {
                 if let Some(reader) = self.try_read(after) {
                     return reader;
                 }
-                left.await;
+                drop(timeout(PROBE, left).await);
             }
         };
-        timeout(PATIENCE, waiting).await.map_err(|_| Taken)
+        match (timeout(PATIENCE, waiting).await, after) {
+            (Ok(reader), _) => Ok(reader),
+            (Err(_), Some(_)) => Ok(self.displace(after)),
+            (Err(_), None) => Err(Taken),
+        }
     }
 
+    /// A reader if there is no other; otherwise that one is asked whether it is there.
     fn try_read(self: &Arc<Self>, after: Option<u64>) -> Option<Reader> {
         let mut state = self.state.lock();
-        state.readers.is_empty().then(|| self.admit(&mut state, after))
+        if state.readers.is_empty() {
+            return Some(self.admit(&mut state, after));
+        }
+        state.probes += 1;
+        self.news.send_replace(());
+        None
+    }
+
+    /// A reader in the place of all others, whose streams end.
+    fn displace(self: &Arc<Self>, after: Option<u64>) -> Reader {
+        let mut state = self.state.lock();
+        state.readers.clear();
+        self.news.send_replace(());
+        self.admit(&mut state, after)
     }
 
     /// The same, however many read already.
@@ -193,7 +219,14 @@ impl Outbox {
         state.readers.push_back(state.came);
         let after = after.filter(|after| *after <= state.last).unwrap_or(0);
         let news = self.news.subscribe();
-        Reader { outbox: Arc::clone(self), ticket: state.came, news, after }
+        let (ticket, probed) = (state.came, state.probes);
+        let cursor = Cursor { ticket, after, probed };
+        Reader { outbox: Arc::clone(self), news, cursor }
+    }
+
+    /// The number of the newest message; 0 before the first.
+    pub(in crate::faces) fn last(&self) -> u64 {
+        self.state.lock().last
     }
 
     /// Whether somebody reads.
@@ -208,10 +241,14 @@ impl Outbox {
     }
 
     /// What comes behind a message. Nothing if it must be waited for; the inner nothing is the end.
-    fn behind(&self, after: u64, ticket: u64) -> Option<Option<Delivery>> {
+    fn behind(&self, reader: &Cursor) -> Option<Option<Delivery>> {
         let state = self.state.lock();
+        let Cursor { ticket, after, probed } = *reader;
         if !state.readers.contains(&ticket) {
             return Some(None);
+        }
+        if state.probes > probed {
+            return Some(Some(Delivery::Probe));
         }
         let kept = u64::try_from(state.kept.len()).unwrap_or(u64::MAX);
         let before_first = state.last.saturating_sub(kept);
@@ -236,9 +273,18 @@ impl Drop for Outbox {
 #[derive(Debug)]
 pub(in crate::faces) struct Reader {
     outbox: Arc<Outbox>,
-    ticket: u64,
     news: watch::Receiver<()>,
+    cursor: Cursor,
+}
+
+/// Which reader it is, and where.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    ticket: u64,
+    /// The number of the last message that it got.
     after: u64,
+    /// How often it was asked whether it is there, up to when it last said so.
+    probed: u64,
 }
 
 impl Reader {
@@ -247,11 +293,13 @@ impl Reader {
         loop {
             // What comes between the look and the wait ends the wait.
             self.news.mark_unchanged();
-            if let Some(next) = self.outbox.behind(self.after, self.ticket) {
-                if let Some(Delivery::Message(number, _) | Delivery::Missed { until: number, .. }) =
-                    next
-                {
-                    self.after = number;
+            if let Some(next) = self.outbox.behind(&self.cursor) {
+                match next {
+                    Some(Delivery::Message(number, _) | Delivery::Missed { until: number, .. }) => {
+                        self.cursor.after = number
+                    }
+                    Some(Delivery::Probe) => self.cursor.probed += 1,
+                    None => {}
                 }
                 return next;
             }
@@ -263,7 +311,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.outbox.state.lock().readers.retain(|ticket| *ticket != self.ticket);
+        self.outbox.state.lock().readers.retain(|ticket| *ticket != self.cursor.ticket);
         self.outbox.left.notify_one();
     }
 }
@@ -367,6 +415,27 @@ mod tests {
         assert!(second.is_ok() && outbox.is_read());
         drop(second);
         assert!(!outbox.is_read());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_is_in_the_way_is_asked_whether_he_is_there() {
+        let outbox = outbox(8, 4096);
+        let mut first = outbox.read(None).await.unwrap();
+        let (second, probe) = tokio::join!(outbox.read(None), first.next());
+        assert_eq!((second.unwrap_err(), probe), (Taken, Some(Delivery::Probe)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_says_where_he_was_cut_off_takes_the_place_of_the_first() {
+        let outbox = outbox(8, 4096);
+        let mut first = outbox.read(None).await.unwrap();
+        posted(&outbox, 1..=2);
+        assert_eq!(first.next().await, Some(message(1)));
+        let mut second = outbox.read(Some(1)).await.unwrap();
+        assert_eq!(second.next().await, Some(message(2)));
+        assert_eq!(first.next().await, None);
+        drop(first);
+        assert_eq!(outbox.read(None).await.unwrap_err(), Taken);
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::agents::errors::{not_installed, timeout as too_slow};
+use super::agents::errors::not_installed;
 use super::arguments::Arguments;
 use super::connections::Connection;
 use super::rpc::Outcome;
@@ -56,7 +56,11 @@ pub(super) async fn prompt(
     match answer {
         Ok(Ok(reply)) => Ok(Outcome::Replied(reply)),
         Ok(Err(_)) => Err(gone()),
-        Err(_) => Err(too_slow(PATIENCE.as_secs())),
+        Err(_) => {
+            // Nobody would be told how it ends.
+            drop(mock.hear(Message::Notification(cancelling(&session.id))));
+            Err(too_slow())
+        }
     }
 }
 
@@ -68,12 +72,17 @@ fn session(visit: &Visit, asked: &mut Arguments) -> Result<engine::Session, Prob
     if !session.ended {
         return Ok(session);
     }
+    Err(ended(&id))
+}
+
+/// The problem of a session that has ended.
+pub(super) fn ended(id: &str) -> Problem {
     let message = format!("the session has ended: {id}");
-    Err(Problem::new(StatusCode::CONFLICT, Class::CONFLICT, &message)
+    Problem::new(StatusCode::CONFLICT, Class::CONFLICT, &message)
         .message(&message)
-        .session(&id)
+        .session(id)
         .kind("session_ended")
-        .hint("go on with it by session/resume, or open another"))
+        .hint("go on with it by session/resume, or open another")
 }
 
 /// Stops the turn of a session. One that is not under way is stopped already.
@@ -101,6 +110,19 @@ pub(super) fn answered(connection: &Connection, id: Id, outcome: Result<Value, V
         }
         Some(_) | None => false,
     }
+}
+
+fn cancelling(session: &str) -> Call {
+    Call { method: "session/cancel".to_owned(), params: Some(json!({"sessionId": session})) }
+}
+
+/// The problem of a turn that takes too long.
+pub(super) fn too_slow() -> Problem {
+    let message = format!("the agent did not end its turn within {} seconds", PATIENCE.as_secs());
+    Problem::new(StatusCode::GATEWAY_TIMEOUT, Class::TIMEOUT, &message)
+        .message(&message)
+        .kind("timeout")
+        .hint("the turn was cancelled; ask for less in one turn")
 }
 
 fn gone() -> Problem {

@@ -55,6 +55,7 @@ pub(in crate::faces) fn respond(
 fn event(delivery: &Delivery) -> Event {
     let event = Event::default().event("message");
     match delivery {
+        Delivery::Probe => Event::default().comment("heartbeat"),
         Delivery::Message(number, text) => event.id(number.to_string()).data(text),
         Delivery::Missed { after, until } => {
             let params = json!({"after": after, "until": until});

@@ -47,7 +47,8 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
     responses(
         (status = 200, description = "The answer", content_type = "application/json",
             body = RpcAnswer, headers(
-                ("x-acp-connection-id" = String, description = "The connection")
+                ("x-acp-connection-id" = String, description = "The connection"),
+                ("x-acp-event-id" = Option<u64>, description = "How far the stream was by then")
             )),
         (status = 202, description = "Nothing that was sent wants an answer", headers(
             ("x-acp-connection-id" = String, description = "The connection")
@@ -148,13 +149,7 @@ pub(super) async fn listen(visit: Visit, headers: HeaderMap) -> Result<Response,
     }
     let connection = connection(&visit, visit.caller.actor, &headers)?;
     let after = stream::last_event_id(&headers)?;
-    let reader = connection.outbox.read(after).await.map_err(|Taken| {
-        let message = "an SSE stream is already active for this connection";
-        Problem::new(StatusCode::CONFLICT, Class::CONFLICT, message)
-            .message(message)
-            .kind("stream_active")
-            .hint("end the other stream first, or open another connection")
-    })?;
+    let reader = connection.outbox.read(after).await.map_err(|Taken| already_active())?;
     let (app, caller) = (Arc::clone(visit.app()), visit.caller.clone());
     let mut response = stream::respond(reader, stream::over(app, caller));
     response.headers_mut().insert(CONNECTION_ID, connection.header());
@@ -192,6 +187,15 @@ fn connection(
 fn plain(reply: &Reply) -> Response {
     let kind = [(http::header::CONTENT_TYPE, "application/json")];
     (kind, reply.render()).into_response()
+}
+
+/// The problem of a second stream.
+pub(super) fn already_active() -> Problem {
+    let message = "an SSE stream is already active for this connection";
+    Problem::new(StatusCode::CONFLICT, Class::CONFLICT, message)
+        .message(message)
+        .kind("stream_active")
+        .hint("end the other stream first, or open another connection")
 }
 
 fn uninvited(message: &str) -> Problem {

@@ -95,7 +95,7 @@ pub(super) fn too_many(message: &str) -> Problem {
 }
 
 /// An agent that takes too long.
-pub(in crate::faces::acp) fn timeout(seconds: u64) -> Problem {
+pub(super) fn timeout(seconds: u64) -> Problem {
     let message = format!("the agent did not answer for {seconds} seconds");
     Problem::new(StatusCode::GATEWAY_TIMEOUT, Class::TIMEOUT, &message)
         .message(&message)

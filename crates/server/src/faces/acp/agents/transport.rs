@@ -187,7 +187,9 @@ fn message(value: Value) -> Result<Message, Problem> {
             let words = reply.failure().map(|failure| failure.message.as_str());
             Err(errors::no_message(words.unwrap_or("this is no JSON-RPC message")))
         }
-        message => Ok(message),
+        message @ (Message::Request(..) | Message::Notification(_) | Message::Response(..)) => {
+            Ok(message)
+        }
     }
 }
 
@@ -264,7 +266,8 @@ mod tests {
     }
 
     async fn post(server: &Router, method: &str, params: Value) -> (u16, Value) {
-        let message = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params});
+        let mut message = json!({"jsonrpc": "2.0", "id": method, "method": method});
+        message["params"] = params;
         let request = Request::post("/v1/acp/s1?agent=mock")
             .header("host", "localhost")
             .header(CONTENT_TYPE, "application/json")
