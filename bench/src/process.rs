@@ -36,13 +36,13 @@ pub(crate) struct Use {
 
 impl Process {
     /// Starts the program over a store in `home`, and waits for its first answer.
-    pub(crate) async fn start(program: &Path, home: &Path, idle: Duration) -> Result<Self> {
+    pub(crate) async fn start(program: &Path, home: &Path, more: &[String]) -> Result<Self> {
         std::fs::create_dir_all(home)?;
         let store = home.canonicalize()?.join("store");
         let began = Instant::now();
         let mut child = Command::new(program)
             .args(["serve", "--json", "--log", "warn", "--port", "0", "--token", TOKEN])
-            .args(["--sandbox-idle", &format!("{}s", idle.as_secs())])
+            .args(more)
             .arg("--store")
             .arg(format!("file:{}", store.display()))
             .arg("--host-roots")

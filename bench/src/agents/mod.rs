@@ -7,7 +7,7 @@ mod stream;
 mod wire;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use futures::future::try_join_all;
@@ -19,8 +19,9 @@ use crate::process::Process;
 use crate::report::Report;
 use crate::spread::Spread;
 
-/// How long a server waits before it closes a sandbox that nobody works in.
-const IDLE: Duration = Duration::from_secs(300);
+/// How many sockets the server has for each agent: one for its stream, and those that cut streams and
+/// pooled requests leave behind.
+const SOCKETS: usize = 8;
 
 /// How much is measured.
 #[derive(clap::Args)]
@@ -47,7 +48,9 @@ pub(crate) struct Plan {
 
 /// Measures and writes what was found.
 pub(crate) async fn measure(plan: &Plan) -> Result<()> {
-    let process = Process::start(&plan.server, &plan.scratch.join("agents"), IDLE).await?;
+    let sockets = (plan.connections * SOCKETS).to_string();
+    let room = ["--max-connections".to_owned(), sockets];
+    let process = Process::start(&plan.server, &plan.scratch.join("agents"), &room).await?;
     let line = Line::new(process.url())?;
     let alone = process.used()?;
     println!("connecting {} agents", plan.connections);

@@ -105,7 +105,8 @@ async fn side(plan: &Plan, name: &str, registered: usize, active: usize) -> Resu
 }
 
 async fn started(plan: &Plan, home: &Path) -> Result<Process> {
-    Process::start(&plan.server, home, IDLE).await
+    let idle = ["--sandbox-idle".to_owned(), format!("{}s", IDLE.as_secs())];
+    Process::start(&plan.server, home, &idle).await
 }
 
 /// Starts a server again: after it was stopped, and after it was killed.
