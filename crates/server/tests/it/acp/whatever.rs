@@ -259,7 +259,7 @@ fn check_reply(reply: &Value, told: &impl Fn() -> String) {
         let code = error["code"].as_i64().unwrap();
         assert!(error["message"].is_string(), "{}", told());
         assert_ne!(code, -32603, "{}", told());
-        let status = error["data"]["status"].as_u64().unwrap_or(400);
+        let status = error["data"]["status"].as_u64().unwrap_or_else(|| panic!("{}", told()));
         assert!(status < 500 || status == 507, "{}", told());
     }
 }
