@@ -187,7 +187,9 @@ fn message(value: Value) -> Result<Message, Problem> {
             let words = reply.failure().map(|failure| failure.message.as_str());
             Err(errors::no_message(words.unwrap_or("this is no JSON-RPC message")))
         }
-        message => Ok(message),
+        message @ (Message::Request(..) | Message::Notification(_) | Message::Response(..)) => {
+            Ok(message)
+        }
     }
 }
 
