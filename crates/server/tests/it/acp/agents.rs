@@ -39,7 +39,8 @@ impl<'a> Client<'a> {
 
     /// The result of a request.
     async fn call(&self, id: u64, method: &str, params: Value) -> Value {
-        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        message["params"] = params;
         let answer = self.post("?agent=mock", &message).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         assert_eq!(answer.header("content-type"), Some("application/json"));
@@ -55,7 +56,8 @@ impl<'a> Client<'a> {
 
     /// Begins an agent, with a session whose id is `mock-session-1`.
     async fn begin(&self, capabilities: Value) {
-        let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+        let mut params = json!({"protocolVersion": 1});
+        params["clientCapabilities"] = capabilities;
         assert_eq!(self.call(0, "initialize", params).await["protocolVersion"], 1);
         let made = self.call(1, "session/new", json!({"cwd": "/work", "mcpServers": []})).await;
         assert_eq!(made["sessionId"], "mock-session-1");

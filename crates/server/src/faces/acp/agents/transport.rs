@@ -266,7 +266,8 @@ mod tests {
     }
 
     async fn post(server: &Router, method: &str, params: Value) -> (u16, Value) {
-        let message = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params});
+        let mut message = json!({"jsonrpc": "2.0", "id": method, "method": method});
+        message["params"] = params;
         let request = Request::post("/v1/acp/s1?agent=mock")
             .header("host", "localhost")
             .header(CONTENT_TYPE, "application/json")

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+
 use super::*;
 
 /// A client that talks with a mock. Time passes only when it is told to.
@@ -11,14 +14,14 @@ struct Talk {
 }
 
 impl Talk {
-    fn with(capabilities: Value) -> Self {
+    fn with(capabilities: &Value) -> Self {
         let mut talk = Self { mock: Mock::default(), now: Instant::now() };
         let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
         talk.ask(0, "initialize", params);
         talk
     }
 
-    fn in_session(capabilities: Value) -> Self {
+    fn in_session(capabilities: &Value) -> Self {
         let mut talk = Self::with(capabilities);
         talk.ask(1, "session/new", json!({"cwd": "/work", "mcpServers": []}));
         talk
@@ -30,7 +33,9 @@ impl Talk {
     }
 
     fn ask(&mut self, id: u64, method: &str, params: Value) -> Vec<Value> {
-        self.hear(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        message["params"] = params;
+        self.hear(message)
     }
 
     fn prompt(&mut self, id: u64, text: &str) -> Vec<Value> {
@@ -94,14 +99,14 @@ fn it_says_who_it_is_and_needs_no_login() {
 
 #[test]
 fn it_speaks_one_version_whichever_it_is_asked_for() {
-    let mut talk = Talk::with(json!({}));
+    let mut talk = Talk::with(&json!({}));
     let said = talk.ask(1, "initialize", json!({"protocolVersion": 9}));
     assert_eq!(said[0]["result"]["protocolVersion"], 1);
 }
 
 #[test]
 fn sessions_are_counted() {
-    let mut talk = Talk::with(json!({}));
+    let mut talk = Talk::with(&json!({}));
     for count in 1..=2 {
         let said = talk.ask(1, "session/new", json!({"cwd": "/", "mcpServers": []}));
         assert_eq!(said[0]["result"]["sessionId"], format!("mock-session-{count}"));
@@ -110,7 +115,7 @@ fn sessions_are_counted() {
 
 #[test]
 fn a_session_begins_in_an_absolute_directory() {
-    let mut talk = Talk::with(json!({}));
+    let mut talk = Talk::with(&json!({}));
     for params in [json!({"cwd": "a", "mcpServers": []}), json!({"mcpServers": []}), json!({})] {
         assert_eq!(code(&talk.ask(1, "session/new", params)), Failure::INVALID_PARAMS);
     }
@@ -118,7 +123,7 @@ fn a_session_begins_in_an_absolute_directory() {
 
 #[test]
 fn a_client_has_a_largest_number_of_sessions() {
-    let mut talk = Talk::with(json!({}));
+    let mut talk = Talk::with(&json!({}));
     for _ in 0..MOST_SESSIONS {
         let said = talk.ask(1, "session/new", json!({"cwd": "/", "mcpServers": []}));
         assert!(said[0]["result"].is_object());
@@ -129,7 +134,7 @@ fn a_client_has_a_largest_number_of_sessions() {
 
 #[test]
 fn a_prompt_is_said_back_in_pieces_and_then_answered() {
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     let said = talk.prompt(2, "hello there");
     assert!(said.len() > 2, "{said:?}");
     assert_eq!(words(&said), "mock: hello there");
@@ -141,7 +146,7 @@ fn a_prompt_is_said_back_in_pieces_and_then_answered() {
 
 #[test]
 fn an_empty_prompt_is_answered_too() {
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     let said = talk.prompt(2, "");
     assert_eq!(
         (words(&said).as_str(), end(&said)),
@@ -151,7 +156,7 @@ fn an_empty_prompt_is_answered_too() {
 
 #[test]
 fn a_file_is_read_by_the_client() {
-    let mut talk = Talk::in_session(all());
+    let mut talk = Talk::in_session(&all());
     let asked = talk.prompt(2, "read notes.txt");
     let [request] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(request["method"], "fs/read_text_file");
@@ -166,7 +171,7 @@ fn a_file_is_read_by_the_client() {
 
 #[test]
 fn a_file_is_written_by_the_client_and_then_the_turn_goes_on() {
-    let mut talk = Talk::in_session(all());
+    let mut talk = Talk::in_session(&all());
     let asked = talk.prompt(2, "write /abs/a.txt some text\ndone");
     let [request] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(request["method"], "fs/write_text_file");
@@ -180,7 +185,7 @@ fn a_file_is_written_by_the_client_and_then_the_turn_goes_on() {
 
 #[test]
 fn no_two_requests_have_one_id() {
-    let mut talk = Talk::in_session(all());
+    let mut talk = Talk::in_session(&all());
     let first = talk.prompt(2, "read a\nread b");
     let second =
         talk.hear(json!({"jsonrpc": "2.0", "id": first[0]["id"], "result": {"content": ""}}));
@@ -191,11 +196,11 @@ fn no_two_requests_have_one_id() {
 
 #[test]
 fn a_client_that_offers_no_files_is_told_so_in_words() {
-    let mut talk = Talk::in_session(json!({"fs": {"readTextFile": true}}));
+    let mut talk = Talk::in_session(&json!({"fs": {"readTextFile": true}}));
     let said = talk.prompt(2, "write a.txt x");
     let told = "mock: I cannot write a.txt: the client does not offer fs.writeTextFile";
     assert_eq!((words(&said).as_str(), end(&said)), (told, Some((2, "end_turn"))));
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     let said = talk.prompt(2, "read a.txt");
     assert_eq!(
         words(&said),
@@ -205,7 +210,7 @@ fn a_client_that_offers_no_files_is_told_so_in_words() {
 
 #[test]
 fn what_the_client_cannot_do_is_told_with_its_reason() {
-    let mut talk = Talk::in_session(all());
+    let mut talk = Talk::in_session(&all());
     let asked = talk.prompt(2, "read a");
     let error = json!({"code": -32002, "message": "no such file"});
     let said = talk.hear(json!({"jsonrpc": "2.0", "id": asked[0]["id"], "error": error}));
@@ -218,7 +223,7 @@ fn what_the_client_cannot_do_is_told_with_its_reason() {
 
 #[test]
 fn an_answer_that_makes_no_sense_does_not_stop_it() {
-    let mut talk = Talk::in_session(all());
+    let mut talk = Talk::in_session(&all());
     let asked = talk.prompt(2, "read a");
     let said = talk.hear(json!({"jsonrpc": "2.0", "id": asked[0]["id"], "result": 7}));
     assert!(words(&said).starts_with("mock: a: the client's answer makes no sense"), "{said:?}");
@@ -227,7 +232,7 @@ fn an_answer_that_makes_no_sense_does_not_stop_it() {
 
 #[test]
 fn a_client_that_does_not_answer_is_not_waited_for_for_ever() {
-    let mut talk = Talk::in_session(all());
+    let mut talk = Talk::in_session(&all());
     let asked = talk.prompt(2, "read a\ngo on");
     assert_eq!(talk.mock.deadline(), Some(talk.now + Duration::from_secs(30)));
     assert_eq!(talk.wait(29.9), Vec::<Value>::new());
@@ -241,7 +246,7 @@ fn a_client_that_does_not_answer_is_not_waited_for_for_ever() {
 
 #[test]
 fn a_wait_takes_its_time() {
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     assert_eq!(words(&talk.prompt(2, "first\nwait 2\nlast")), "mock: first");
     assert_eq!(talk.wait(1.0), Vec::<Value>::new());
     let said = talk.wait(1.0);
@@ -250,7 +255,7 @@ fn a_wait_takes_its_time() {
 
 #[test]
 fn a_cancelled_turn_ends_at_once_and_the_session_goes_on() {
-    let mut talk = Talk::in_session(all());
+    let mut talk = Talk::in_session(&all());
     let asked = talk.prompt(2, "read a\nnever said");
     let said = talk.cancel();
     assert_eq!((words(&said).as_str(), end(&said)), ("", Some((2, "cancelled"))));
@@ -262,7 +267,7 @@ fn a_cancelled_turn_ends_at_once_and_the_session_goes_on() {
 
 #[test]
 fn sessions_take_their_turns_apart() {
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     talk.ask(1, "session/new", json!({"cwd": "/", "mcpServers": []}));
     talk.prompt(2, "wait 5\nslow");
     assert_eq!(code(&talk.prompt(3, "too early")), Failure::INVALID_REQUEST);
@@ -274,7 +279,7 @@ fn sessions_take_their_turns_apart() {
 
 #[test]
 fn a_client_has_a_largest_number_of_turns() {
-    let mut talk = Talk::with(json!({}));
+    let mut talk = Talk::with(&json!({}));
     let mut prompt = |session: usize| {
         talk.ask(1, "session/new", json!({"cwd": "/", "mcpServers": []}));
         let prompt = json!([{"type": "text", "text": "wait 1"}]);
@@ -289,7 +294,7 @@ fn a_client_has_a_largest_number_of_turns() {
 
 #[test]
 fn only_so_many_wishes_are_granted() {
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     let said = talk.prompt(2, &"wait 0\nx\n".repeat(100));
     assert_eq!(said, Vec::<Value>::new());
     let mut last = Vec::new();
@@ -302,7 +307,7 @@ fn only_so_many_wishes_are_granted() {
 
 #[test]
 fn a_loaded_session_is_told_again() {
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     talk.prompt(2, "hello");
     let params = json!({"sessionId": "mock-session-1", "cwd": "/", "mcpServers": []});
     let said = talk.ask(3, "session/load", params);
@@ -315,7 +320,7 @@ fn a_loaded_session_is_told_again() {
 
 #[test]
 fn an_unknown_session_is_not_found() {
-    let mut talk = Talk::with(json!({}));
+    let mut talk = Talk::with(&json!({}));
     assert_eq!(code(&talk.prompt(2, "hello")), NOT_FOUND);
     let params = json!({"sessionId": "x", "cwd": "/", "mcpServers": []});
     assert_eq!(code(&talk.ask(3, "session/load", params)), NOT_FOUND);
@@ -324,7 +329,7 @@ fn an_unknown_session_is_not_found() {
 
 #[test]
 fn an_adopted_session_can_be_prompted() {
-    let mut talk = Talk::with(all());
+    let mut talk = Talk::with(&all());
     talk.mock.adopt("mock-session-1", "/home").unwrap();
     talk.mock.adopt("mock-session-1", "/elsewhere").unwrap();
     let asked = talk.prompt(2, "read a");
@@ -333,7 +338,7 @@ fn an_adopted_session_can_be_prompted() {
 
 #[test]
 fn what_it_does_not_know_is_not_found_and_a_foreign_notification_is_ignored() {
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     for method in ["session/set_mode", "authenticate", "_x", ""] {
         assert_eq!(code(&talk.ask(2, method, json!({}))), Failure::METHOD_NOT_FOUND);
     }
@@ -345,9 +350,108 @@ fn what_it_does_not_know_is_not_found_and_a_foreign_notification_is_ignored() {
 
 #[test]
 fn a_prompt_that_cannot_be_meant_is_refused() {
-    let mut talk = Talk::in_session(json!({}));
+    let mut talk = Talk::in_session(&json!({}));
     for prompt in [json!(null), json!("hello"), json!([{"type": "image"}]), json!([1])] {
         let params = json!({"sessionId": "mock-session-1", "prompt": prompt});
         assert_eq!(code(&talk.ask(2, "session/prompt", params)), Failure::INVALID_PARAMS);
     }
+}
+
+/// Messages that make sense, nearly make sense, or make none.
+struct Babble(SmallRng);
+
+impl Babble {
+    fn message(&mut self, number: u64) -> Value {
+        match self.0.random_range(0..10) {
+            0 => json!({"jsonrpc": "2.0", "id": self.any(2), "result": self.any(2)}),
+            1 => {
+                let request = format!("mock-{}", self.0.random_range(0..40));
+                let result = json!({"content": self.text()});
+                json!({"jsonrpc": "2.0", "id": request, "result": result})
+            }
+            2 => json!({"jsonrpc": "2.0", "method": self.method(), "params": self.params()}),
+            3 => {
+                let params = json!({"sessionId": self.session()});
+                json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
+            }
+            _ => json!({
+                "jsonrpc": "2.0", "id": number, "method": self.method(), "params": self.params()
+            }),
+        }
+    }
+
+    fn method(&mut self) -> &'static str {
+        let methods =
+            ["session/prompt", "session/prompt", "session/new", "session/load", "initialize", "x"];
+        methods[self.0.random_range(0..methods.len())]
+    }
+
+    fn params(&mut self) -> Value {
+        let files = json!({"readTextFile": self.any(1), "writeTextFile": true});
+        let mut params = json!({
+            "protocolVersion": 1, "clientCapabilities": {"fs": files}, "cwd": "/", "mcpServers": [],
+            "sessionId": self.session(), "prompt": [{"type": "text", "text": self.text()}],
+        });
+        if self.0.random_ratio(1, 4) {
+            let fields = params.as_object_mut().unwrap();
+            let names: Vec<_> = fields.keys().cloned().collect();
+            let name = names[self.0.random_range(0..names.len())].clone();
+            fields.insert(name, self.any(3));
+        }
+        if self.0.random_ratio(1, 20) { self.any(2) } else { params }
+    }
+
+    fn session(&mut self) -> String {
+        format!("mock-session-{}", self.0.random_range(0..6))
+    }
+
+    fn text(&mut self) -> String {
+        let lines =
+            ["read a", "write b c", "wait 0.5", "wait 9", "hello", "", "ü文🦀", "read", "\r"];
+        let count = self.0.random_range(0..6);
+        let lines: Vec<_> =
+            (0..count).map(|_| lines[self.0.random_range(0..lines.len())]).collect();
+        lines.join("\n")
+    }
+
+    fn any(&mut self, depth: u32) -> Value {
+        match self.0.random_range(0..if depth == 0 { 5 } else { 7 }) {
+            0 => Value::Null,
+            1 => json!(self.0.random_ratio(1, 2)),
+            2 => json!(self.0.random::<f64>() * 1e18),
+            3 => json!(self.0.random_range(0..100_000)),
+            4 => json!(self.text()),
+            5 => json!([self.any(depth - 1), self.any(depth - 1)]),
+            _ => json!({"type": self.any(depth - 1), "path": self.any(depth - 1)}),
+        }
+    }
+}
+
+#[test]
+fn whatever_is_said_every_request_is_answered_once() {
+    let seed = rand::random::<u64>();
+    let mut babble = Babble(SmallRng::seed_from_u64(seed));
+    let mut talk = Talk::with(&all());
+    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    let mut note = |said: Vec<Value>| {
+        let ids = said.iter().filter(|said| said["method"].is_null());
+        answered.extend(ids.map(|said| said["id"].as_u64().unwrap()));
+    };
+    for number in 1..=20_000 {
+        let message = babble.message(number);
+        match Message::of(message.clone()) {
+            // What JSON-RPC itself refuses comes to no agent.
+            Message::Invalid(_) => continue,
+            Message::Request(..) => asked.push(number),
+            Message::Notification(_) | Message::Response(..) => {}
+        }
+        note(talk.hear(message));
+        note(talk.wait(babble.0.random_range(0.0..0.2)));
+        assert!(talk.mock.sessions.len() <= MOST_SESSIONS, "seed {seed}");
+    }
+    while talk.mock.deadline().is_some() {
+        note(talk.wait(1.0));
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, asked, "seed {seed}");
 }
