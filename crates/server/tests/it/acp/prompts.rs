@@ -49,6 +49,15 @@ async fn an_answer_says_how_far_the_stream_was_by_then() {
 }
 
 #[tokio::test]
+async fn a_prompt_that_is_none_is_a_failure_with_its_problem() {
+    let server = Server::start().await;
+    let client = Client::connect(&server).await;
+    client.session("s").await;
+    let error = client.fail("session/prompt", json!({"sessionId": "s", "prompt": 7})).await;
+    assert_eq!((&error["code"], &error["data"]["status"]), (&json!(-32602), &json!(400)));
+}
+
+#[tokio::test]
 async fn another_agent_is_not_there_and_that_is_told() {
     let server = Server::start().await;
     let client = Client::stranger(&server).connected("claude").await;
