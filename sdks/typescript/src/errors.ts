@@ -9,6 +9,7 @@
  * - `timeout`: the server was silent for too long (the server says so, too)
  * - `not_understood`: the answer is not what the server's contract says
  * - `not_modified`: there are no bytes, because the caller has this version already
+ * - `not_connected`: a client for agents has not connected yet, or does so no more
  * - `in_doubt`: a repeated change was refused, perhaps because the first try had succeeded
  */
 export type ErrorKind =
@@ -16,6 +17,7 @@ export type ErrorKind =
   | "connection"
   | "not_understood"
   | "not_modified"
+  | "not_connected"
   | "token_invalid"
   | "too_many_requests"
   | "endpoint_not_found"
@@ -54,6 +56,9 @@ export type ErrorKind =
   | "agent_not_installed"
   | "not_acceptable"
   | "conflict"
+  | "connection_not_found"
+  | "stream_active"
+  | "session_ended"
   // Servers may learn new kinds before this client does.
   | (string & {});
 

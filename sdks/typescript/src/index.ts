@@ -1,3 +1,4 @@
+export * from "./agent/index.js";
 export { DefaultFiles, type SessionOptions } from "./default_files.js";
 export { type ErrorFacts, type ErrorKind, SandkeepError } from "./errors.js";
 export { Batch, type StepConditions, type StepWriteOptions } from "./files/batch.js";

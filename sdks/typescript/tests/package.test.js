@@ -9,6 +9,7 @@ import { packed, project } from "./harness/project.js";
 /** Uses values and types of the package, so that what is missing or wrong is seen by the compiler. */
 const PROGRAM = `
 import { type Entry, type Notice, Sandkeep, SandkeepError, type Written } from "sandkeep";
+import { type FsEntry, type FsStat, SandboxAgentClient } from "sandkeep";
 
 async function main(): Promise<void> {
   const keep = new Sandkeep({ baseUrl: process.env["SANDKEEP_URL"]!, token: process.env["SANDKEEP_TOKEN"] });
@@ -25,11 +26,24 @@ async function main(): Promise<void> {
   if (!(error instanceof SandkeepError) || error.kind !== "not_found") throw error;
   const bytes: Uint8Array = await sandbox.files.read("a.txt");
   console.log(written.size, entries.length, new TextDecoder().decode(bytes), error.status);
+
+  const client = new SandboxAgentClient({
+    baseUrl: process.env["SANDKEEP_URL"]!,
+    token: process.env["SANDKEEP_TOKEN"],
+    agent: "mock",
+  });
+  const { path } = await client.mkdirFs({ path: sandbox.id });
+  const { bytes_written } = await client.writeFsFile({ path: path + "/b.txt" }, Buffer.from("hello"));
+  const [entry]: FsEntry[] = await client.listFsEntries({ path, sessionId: null });
+  const stat: FsStat = await client.statFs({ path: entry!.path });
+  // @ts-expect-error a move says where to
+  await client.moveFs({ from: path }).catch(() => {});
+  console.log(bytes_written, entry!.name, stat.entryType, stat.entry_type);
 }
 
 main();
 `;
-const EXPECTED = "5 1 hello 404\n";
+const EXPECTED = "5 1 hello 404\n5 b.txt file file\n";
 
 describe("the package", () => {
   let [server, pack] = [];
@@ -54,6 +68,13 @@ describe("the package", () => {
     for (const name of ["LICENSE", "README.md", "dist/esm/index.js", "dist/cjs/index.d.ts"]) {
       assert.ok(pack.names.includes(name), name);
     }
+  });
+
+  it("tells servers its own version", async () => {
+    const read = (name) => readFile(new URL(`../${name}`, import.meta.url), "utf8");
+    const { version } = JSON.parse(await read("package.json"));
+    const said = (await read("src/agent/connection.ts")).match(/version: "(.*)"/)[1];
+    assert.equal(said, version);
   });
 
   it("knows every kind of failure that the contract knows", async () => {

@@ -24,11 +24,15 @@ export async function failure(answer: Response, operation: string): Promise<Sand
 }
 
 /** The failure that a problem in a JSON-RPC error tells of. */
-export function failureOf(problem: unknown, facts: { message: string; operation: string }) {
+export function failureOf(
+  problem: unknown,
+  facts: { message: string; operation: string; requestId?: string | undefined },
+): SandkeepError {
   const { message, kind, hint, path, status } = told(problem);
   return new SandkeepError(message ?? facts.message, {
     kind: kind ?? (status === undefined ? "invalid_argument" : kindOf(status)),
     operation: facts.operation,
+    requestId: facts.requestId,
     status,
     hint,
     path,

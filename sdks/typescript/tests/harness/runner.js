@@ -20,6 +20,9 @@ export const SUBJECTS = [
   "default_tree",
   "failures",
   "bad_lines",
+  "agent_files",
+  "agent_connection",
+  "agent_sessions",
 ];
 
 /**

@@ -224,6 +224,11 @@ impl Outbox {
         Reader { outbox: Arc::clone(self), news, cursor }
     }
 
+    /// The number of the newest message; 0 before the first.
+    pub(in crate::faces) fn last(&self) -> u64 {
+        self.state.lock().last
+    }
+
     /// Whether somebody reads.
     pub(in crate::faces) fn is_read(&self) -> bool {
         !self.state.lock().readers.is_empty()

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use engine::Recorder;
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, HeaderName};
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::Value;
 
@@ -23,6 +23,8 @@ use crate::problem::{Class, Problem, render};
 use crate::quota::heed_another;
 use crate::visit::Visit;
 
+/// The newest event of the connection's stream.
+const EVENT_ID: HeaderName = HeaderName::from_static("x-acp-event-id");
 /// How many bytes the answers to a batch have together, except to what changes something.
 const MOST_ANSWERED: usize = 8 * 1024 * 1024;
 
@@ -75,9 +77,12 @@ impl Talk {
         })
     }
 
-    /// The same answer, which says whose connection it is.
+    /// The same answer, which says whose connection it is, and how far the stream was by then: who
+    /// waits for that event has heard all that an agent said before it answered.
     fn marked(&self, mut response: Response) -> Response {
-        response.headers_mut().insert(CONNECTION_ID, self.connection.header());
+        let headers = response.headers_mut();
+        headers.insert(CONNECTION_ID, self.connection.header());
+        headers.insert(EVENT_ID, self.connection.outbox.last().into());
         response
     }
 

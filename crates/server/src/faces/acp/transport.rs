@@ -47,7 +47,8 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
     responses(
         (status = 200, description = "The answer", content_type = "application/json",
             body = RpcAnswer, headers(
-                ("x-acp-connection-id" = String, description = "The connection")
+                ("x-acp-connection-id" = String, description = "The connection"),
+                ("x-acp-event-id" = Option<u64>, description = "How far the stream was by then")
             )),
         (status = 202, description = "Nothing that was sent wants an answer", headers(
             ("x-acp-connection-id" = String, description = "The connection")

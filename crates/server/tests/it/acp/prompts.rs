@@ -34,6 +34,30 @@ async fn a_prompt_that_is_none_is_a_failure_with_its_problem() {
 }
 
 #[tokio::test]
+async fn an_answer_says_how_far_the_stream_was_by_then() {
+    let server = Server::start().await;
+    let client = Client::connect(&server).await;
+    client.session("s").await;
+    let params = prompt("s", "hello there");
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": params});
+    let mut listener = client.listen(None).await;
+    for _ in 0..2 {
+        let answer = client.post(&message).await;
+        let told: u64 = answer.header("x-acp-event-id").unwrap().parse().unwrap();
+        // All of the turn was told by that event, and nothing of it is behind.
+        let mut said = String::new();
+        loop {
+            let event = listener.next().await.unwrap();
+            said += event.data["params"]["update"]["content"]["text"].as_str().unwrap();
+            if event.id == told {
+                break;
+            }
+        }
+        assert!(said.ends_with("hello there"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn another_agent_is_not_there_and_that_is_told() {
     let server = Server::start().await;
     let client = Client::stranger(&server).connected("claude").await;
