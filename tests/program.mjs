@@ -17,19 +17,24 @@ export async function emptyDirectory() {
 
 /** A server on a port of its own: `sandkeep serve` with these arguments. */
 export async function serve(...args) {
-  const token = randomBytes(16).toString("hex");
-  const all = ["serve", ...args, "--port", "0", "--token", token, "--json"];
+  return serveAt(0, randomBytes(16).toString("hex"), ...args);
+}
+
+/** A server whose port and token are known before. */
+export async function serveAt(port, token, ...args) {
+  const all = ["serve", ...args, "--port", String(port), "--token", token, "--json"];
   const env = { ...process.env, SANDKEEP_LOG: "error" };
   const child = spawn(binary, all, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const ends = { stop: () => stopped(child), kill: () => stopped(child, "SIGKILL") };
   for await (const line of createInterface({ input: child.stdout })) {
-    return { token, baseUrl: JSON.parse(line).url, pid: child.pid, stop: () => stopped(child) };
+    return { token, baseUrl: JSON.parse(line).url, pid: child.pid, ...ends };
   }
   throw new Error(`${binary} ended before it said where it listens`);
 }
 
-export async function stopped(child) {
+export async function stopped(child, signal = "SIGTERM") {
   const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
+  child.kill(signal);
   await ended;
 }
 

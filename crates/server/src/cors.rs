@@ -26,6 +26,7 @@ pub(crate) fn layer(cors: &Cors) -> Result<CorsLayer, SetupError> {
         ACCEPT_RANGES,
         RETRY_AFTER,
         HeaderName::from_static("x-acp-connection-id"),
+        HeaderName::from_static("x-acp-connection-name"),
         HeaderName::from_static("x-acp-event-id"),
         HeaderName::from_static("x-created"),
         HeaderName::from_static("x-entries"),

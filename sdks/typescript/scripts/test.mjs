@@ -10,7 +10,7 @@ const PARTS = {
   "the shapes are those of the contract": ["scripts/generate.mjs", "--check"],
   "the code is formatted and without warnings": [biome, "ci", "--colors=off", "."],
   "it builds, with its types": ["scripts/build.mjs"],
-  "its promises, in every runtime, and its memory": tests("runtimes", "memory"),
+  "its promises, in every runtime, and its memory": tests("runtimes", "memory", "restart"),
   "the package as it is installed, and the examples of the README": tests("package", "readme"),
 };
 

@@ -9,7 +9,7 @@ use super::message::Id;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reply {
     id: Id,
-    outcome: Result<Value, Failure>,
+    outcome: Result<Value, Box<Failure>>,
 }
 
 /// Why there is no result.
@@ -28,22 +28,23 @@ impl Reply {
     }
 
     pub(crate) fn failed(id: Id, failure: Failure) -> Self {
-        Self { id, outcome: Err(failure) }
+        Self { id, outcome: Err(Box::new(failure)) }
     }
 
     /// Why there is no result, if there is none.
     pub(crate) fn failure(&self) -> Option<&Failure> {
-        self.outcome.as_ref().err()
+        self.outcome.as_ref().err().map(|failure| &**failure)
     }
 
     /// The same, with its failure told in more words.
     pub(crate) fn explained(self, more: impl FnOnce(Failure) -> Failure) -> Self {
-        Self { outcome: self.outcome.map_err(more), ..self }
+        let outcome = self.outcome.map_err(|failure| Box::new(more(*failure)));
+        Self { outcome, ..self }
     }
 
     /// The same with a failure in place of what came of it.
     pub(crate) fn instead(self, failure: Failure) -> Self {
-        Self { outcome: Err(failure), ..self }
+        Self { outcome: Err(Box::new(failure)), ..self }
     }
 
     /// Compact JSON.

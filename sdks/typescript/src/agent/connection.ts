@@ -11,6 +11,8 @@ import type { SandboxAgentOptions } from "./options.js";
 import { EventStream } from "./stream.js";
 
 const CONNECTION = "x-acp-connection-id";
+/** Ids are counted anew when a server restarts; the name in full is never another's. */
+const NAME = "x-acp-connection-name";
 const EVENT = "x-acp-event-id";
 const PATH = "/v2/rpc";
 const USUAL_SILENCE = 45_000;
@@ -27,6 +29,7 @@ const REPEATS: Record<string, Repeat> = {
 
 export class Connection {
   readonly id: string;
+  readonly #name: string;
   readonly #transport: Transport;
   readonly #options: SandboxAgentOptions;
   readonly #calls = new Calls();
@@ -58,16 +61,18 @@ export class Connection {
     const id = received.header(CONNECTION);
     resultOf(await received.json(), asked, received.header("x-request-id"));
     if (!id) throw notUnderstood(`the answer has no header ${CONNECTION}`, "initialize");
-    return new Connection(id, transport, options, onLost);
+    return new Connection(id, received.header(NAME) ?? id, transport, options, onLost);
   }
 
   private constructor(
     id: string,
+    name: string,
     transport: Transport,
     options: SandboxAgentOptions,
     onLost: (lost: Connection, why: SandkeepError) => void,
   ) {
     this.id = id;
+    this.#name = name;
     this.#transport = transport;
     this.#options = options;
     this.#stream = new EventStream(transport, this.#headers, options.silence ?? USUAL_SILENCE, {
@@ -147,7 +152,7 @@ export class Connection {
   }
 
   get #headers(): Record<string, string> {
-    return { [CONNECTION]: this.id };
+    return { [CONNECTION]: this.#name };
   }
 
   #listen(): void {

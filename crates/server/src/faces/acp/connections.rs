@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use super::agents::agent::{Agent, Replies};
 use super::outbox::{CommonStore, Outbox, OutboxRoom};
@@ -21,6 +22,10 @@ use crate::problem::{Class, Problem};
 
 /// How a client says which connection is meant, and is told.
 pub(super) const CONNECTION_ID: HeaderName = HeaderName::from_static("x-acp-connection-id");
+/// What a client is told that wants to be sure: the id, and behind a dot what no other connection
+/// has. Numbers begin anew with every server, and a client that comes back after that would find
+/// another's connection under its own.
+pub(super) const NAME_IN_FULL: HeaderName = HeaderName::from_static("x-acp-connection-name");
 /// What a connection's id begins with.
 const PREFIX: &str = "acp_conn_";
 /// What is kept for a client that is away.
@@ -44,10 +49,21 @@ struct Table {
     open: HashMap<u64, Arc<Connection>>,
 }
 
+impl Table {
+    /// The connection that an id means, or a name in full.
+    fn named(&self, id: &str) -> Option<&Arc<Connection>> {
+        let (id, mark) = id.split_once('.').map_or((id, None), |(id, mark)| (id, Some(mark)));
+        let connection = self.open.get(&number_in(id)?)?;
+        mark.is_none_or(|mark| mark == connection.mark).then_some(connection)
+    }
+}
+
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     number: u64,
+    /// What no other connection of any server has.
+    mark: String,
     by: Option<Actor>,
     /// The agent that its client wants to talk to.
     pub(super) agent: &'static str,
@@ -87,6 +103,7 @@ impl Connections {
         let is_mock = agent == "mock";
         let connection = Arc::new(Connection {
             number: table.last,
+            mark: Uuid::new_v4().simple().to_string(),
             by,
             agent,
             mock: is_mock.then(|| Agent::mock(Arc::clone(&outbox), Replies::ToWhoeverWaits)),
@@ -101,7 +118,7 @@ impl Connections {
     /// The connection that a request names, if it is the caller's own. That is a use of it.
     pub(super) fn find(&self, by: Option<Actor>, id: &str) -> Result<Arc<Connection>, Problem> {
         let mut table = self.table.lock();
-        let found = number_in(id).and_then(|number| table.open.get(&number).cloned());
+        let found = table.named(id).cloned();
         match found {
             Some(connection) if self.is_idle(&connection) => {
                 connection.outbox.close();
@@ -121,10 +138,10 @@ impl Connections {
     /// Closes a connection, if it is the caller's own.
     pub(super) fn close(&self, by: Option<Actor>, id: &str) {
         let mut table = self.table.lock();
-        let own = |number: &u64| table.open.get(number).is_some_and(|it| it.by == by);
-        let number = number_in(id).filter(own);
-        if let Some(connection) = number.and_then(|number| table.open.remove(&number)) {
+        let own = table.named(id).filter(|connection| connection.by == by).cloned();
+        if let Some(connection) = own {
             connection.outbox.close();
+            table.open.remove(&connection.number);
         }
     }
 
@@ -194,6 +211,12 @@ impl Connection {
     pub(super) fn leave(&self, session: &str) {
         self.followed.lock().remove(session);
         self.mock.iter().for_each(|mock| mock.forget(session));
+    }
+
+    /// The header by which its client is told its name in full.
+    pub(super) fn name_in_full(&self) -> HeaderValue {
+        let text = format!("{self}.{}", self.mark);
+        HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static(PREFIX))
     }
 
     /// The header by which its client is told its id.
@@ -276,6 +299,24 @@ mod tests {
         for wrong in ["acp_conn_02", "acp_conn_+2", "acp_conn_3", "2", "", "acp_conn_"] {
             assert_eq!(kind(&connections.find(None, wrong).unwrap_err()), "connection_not_found");
         }
+    }
+
+    #[tokio::test]
+    async fn a_name_in_full_is_of_one_connection_and_no_other_servers() {
+        let (before, now) = (connections(9, 9), connections(9, 9));
+        let open = |connections: &Connections| {
+            connections.open(None, "mock").unwrap().name_in_full().to_str().unwrap().to_owned()
+        };
+        let (old, new) = (open(&before), open(&now));
+        assert!(before.find(None, &old).is_ok() && now.find(None, &new).is_ok());
+        assert!(now.find(None, "acp_conn_1").is_ok());
+        for wrong in [&old, "acp_conn_1.", ".", &format!("{new}."), &format!("{new}x")] {
+            assert_eq!(kind(&now.find(None, wrong).unwrap_err()), "connection_not_found");
+            now.close(None, wrong);
+        }
+        assert_eq!(now.count(), 1);
+        now.close(None, &new);
+        assert_eq!(now.count(), 0);
     }
 
     #[tokio::test]

@@ -296,7 +296,7 @@ impl Reader {
             if let Some(next) = self.outbox.behind(&self.cursor) {
                 match next {
                     Some(Delivery::Message(number, _) | Delivery::Missed { until: number, .. }) => {
-                        self.cursor.after = number
+                        self.cursor.after = number;
                     }
                     Some(Delivery::Probe) => self.cursor.probed += 1,
                     None => {}

@@ -44,7 +44,7 @@ pub(super) async fn prompt(
     connection.follow(&session.id)?;
     let directory = visit.workspace.sandbox().outward(&session.directory);
     if let Err(failure) = mock.adopt(&session.id, &directory) {
-        return Ok(Outcome::Replied(Reply::failed(id, failure)));
+        return Ok(Outcome::Replied(explained(Reply::failed(id, failure))));
     }
     let counted = visit.sessions.count_event(&visit.owner(), &session.id);
     counted.map_err(|err| session_problem(&err, &session.id))?;
@@ -54,7 +54,7 @@ pub(super) async fn prompt(
         () = visit.ending.cancelled() => return Err(gone()),
     };
     match answer {
-        Ok(Ok(reply)) => Ok(Outcome::Replied(reply)),
+        Ok(Ok(reply)) => Ok(Outcome::Replied(explained(reply))),
         Ok(Err(_)) => Err(gone()),
         Err(_) => {
             // Nobody would be told how it ends.
@@ -62,6 +62,15 @@ pub(super) async fn prompt(
             Err(too_slow())
         }
     }
+}
+
+/// What an agent answered, with a problem as data as every failure here has.
+fn explained(reply: Reply) -> Reply {
+    reply.explained(|failure| {
+        let problem = Problem::unreadable(StatusCode::BAD_REQUEST, failure.message.clone())
+            .hint("docs/guides/agents.md says what the mock understands");
+        failure.with_data(serde_json::to_value(problem.details()).unwrap_or_default())
+    })
 }
 
 /// The session that is asked to go on.

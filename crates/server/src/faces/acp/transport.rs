@@ -9,7 +9,7 @@ use http::{HeaderMap, StatusCode};
 
 use super::agents::errors::{NotAcceptable, not_acceptable};
 use super::arguments::Arguments;
-use super::connections::{CONNECTION_ID, Connection, named};
+use super::connections::{CONNECTION_ID, Connection, NAME_IN_FULL, named};
 use super::failures::{failure, with_problem};
 use super::greeting::{greeting, wanted_agent};
 use super::outbox::Taken;
@@ -48,6 +48,8 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
         (status = 200, description = "The answer", content_type = "application/json",
             body = RpcAnswer, headers(
                 ("x-acp-connection-id" = String, description = "The connection"),
+                ("x-acp-connection-name" = Option<String>, description = "To `initialize`: the id, and \
+                    what no other connection has. It can be sent in place of the id"),
                 ("x-acp-event-id" = Option<u64>, description = "How far the stream was by then")
             )),
         (status = 202, description = "Nothing that was sent wants an answer", headers(
@@ -114,7 +116,7 @@ fn first(visit: &Visit, incoming: Result<Incoming, Reply>) -> Result<Response, P
     };
     let connection = visit.connections.open(visit.caller.actor, agent)?;
     prompt::introduce(&connection, abilities);
-    let header = [(CONNECTION_ID, connection.header())];
+    let header = [(CONNECTION_ID, connection.header()), (NAME_IN_FULL, connection.name_in_full())];
     Ok(match greeting {
         Some(reply) => (header, plain(&reply)).into_response(),
         None => (StatusCode::ACCEPTED, header).into_response(),

@@ -47,7 +47,7 @@ pub(super) enum RpcId {
 #[serde(untagged)]
 pub(super) enum RpcAnswer {
     /// The answer to a message by itself.
-    One(RpcReply),
+    One(Box<RpcReply>),
     /// The answers to a batch.
     Many(Vec<RpcReply>),
 }
