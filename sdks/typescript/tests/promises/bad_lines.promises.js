@@ -1,4 +1,5 @@
 import { bytes, equal, fails, numbers, ok } from "../harness/expect.js";
+import { losing } from "../harness/losing.js";
 
 const QUICK = { firstPause: 5 };
 
@@ -152,10 +153,11 @@ export default function ({ it, fresh, connect, line, runtime }) {
   });
 
   it("a removal of what must be there is in doubt when its answer got lost", async () => {
-    const { bad, good } = await on("lose", 1);
-    await good.write("a", "A");
+    const { files, id } = await fresh();
+    await files.write("a", "A");
+    const bad = connect({ fetch: losing(), retry: QUICK }).sandbox(id).files;
     await fails(bad.delete("a", { ifMatch: "*" }), { kind: "in_doubt" });
-    equal(await good.exists("a"), false);
+    equal(await files.exists("a"), false);
   });
 
   it("a server that asks for a longer pause than allowed is not asked again", async () => {

@@ -1,6 +1,7 @@
 import { all, collected, equal, fails, numbers } from "../harness/expect.js";
+import { losing } from "../harness/losing.js";
 
-export default function ({ it, fresh, keep, connect, line }) {
+export default function ({ it, fresh, keep, connect }) {
   /** The files of `/v1/fs`, in a sandbox of this test alone. */
   async function files() {
     const sandbox = await fresh({ prefix: "/workspace" });
@@ -67,8 +68,12 @@ export default function ({ it, fresh, keep, connect, line }) {
     const sandbox = await fresh({ prefix: "/workspace" });
     const { key } = await keep.keys.create({ role: "developer", sandboxes: [sandbox.id] });
     await sandbox.files.write("a", "A");
-    const baseUrl = line("lose", 1);
-    const tree = connect({ baseUrl, token: undefined, key, retry: { firstPause: 5 } }).files;
+    const tree = connect({
+      fetch: losing(),
+      token: undefined,
+      key,
+      retry: { firstPause: 5 },
+    }).files;
     await fails(tree.delete("/workspace/a"), { kind: "in_doubt" });
     equal(await sandbox.files.exists("a"), false);
   });
