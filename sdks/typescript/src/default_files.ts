@@ -11,7 +11,9 @@ import type {
   DefaultWrite,
 } from "./generated/schemas.js";
 import { Paged } from "./paged.js";
-import type { Content, OnProgress } from "./transport/body.js";
+import { notUnderstood } from "./transport/answer.js";
+import type { Content } from "./transport/body.js";
+import type { OnProgress } from "./transport/progress.js";
 import type { Repeat } from "./transport/retry.js";
 import type { Ask, CallOptions, Transport } from "./transport/transport.js";
 import { tags } from "./wire.js";
@@ -41,7 +43,7 @@ export class DefaultFiles {
       const query = { path, sessionId, limit, after };
       const ask = this.#ask("list", "GET", "entries", "safe", { query, ...callOf(options) });
       const received = await this.#transport.send(ask);
-      const next = received.header("x-next-after");
+      const next = decoded(received.header("x-next-after"));
       return { items: await received.json<DefaultEntry[]>(), next };
     }, begin);
   }
@@ -144,6 +146,16 @@ export class DefaultFiles {
 
   #ask(...[word, method, route, repeat, more]: AskWords): Ask {
     return { operation: `files.${word}`, method, path: `/v1/fs/${route}`, repeat, ...more };
+  }
+}
+
+/** A name as headers have it: they hold none but simple characters. */
+function decoded(name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  try {
+    return decodeURIComponent(name);
+  } catch (cause) {
+    throw notUnderstood("where the next page begins is not readable", "files.list", cause);
   }
 }
 

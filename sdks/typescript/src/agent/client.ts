@@ -4,6 +4,7 @@ import { SandkeepError } from "../errors.js";
 import type { Received } from "../transport/received.js";
 import { type Ask, type CallOptions, Transport } from "../transport/transport.js";
 import { Calls, orAborted } from "./calls.js";
+import { Comeback } from "./comeback.js";
 import { Connection } from "./connection.js";
 import type { SandboxAgentOptions } from "./options.js";
 import { SessionMethods } from "./sessions.js";
@@ -19,6 +20,7 @@ export class SandboxAgentClient extends SessionMethods {
   readonly #transport: Transport;
   readonly #options: SandboxAgentOptions;
   readonly #transfers = new Calls();
+  readonly #comeback = new Comeback();
   #agent: string | undefined;
   /** Whether a call may open a connection when there is none. */
   #mayConnect: boolean;
@@ -59,6 +61,7 @@ export class SandboxAgentClient extends SessionMethods {
     const why = notConnected("the client was disconnected");
     const [opening, connection] = [this.#opening, this.#connection];
     [this.#mayConnect, this.#opening, this.#connection] = [false, undefined, undefined];
+    this.#comeback.stop();
     opening?.stop(why);
     await connection?.close(why);
   }
@@ -100,14 +103,14 @@ export class SandboxAgentClient extends SessionMethods {
     use: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     const connection = await this.#ready(operation, options?.signal);
-    try {
-      return await use(connection);
-    } catch (error) {
+    const answer = await use(connection).catch(async (error: unknown) => {
       if (!isForgotten(error)) throw error;
       // The server never began what it was asked by somebody it does not know.
       this.#lose(connection, error);
       return use(await this.#ready(operation, options?.signal));
-    }
+    });
+    this.#comeback.renew();
+    return answer;
   }
 
   async #ready(operation: string, signal: AbortSignal | undefined): Promise<Connection> {
@@ -137,8 +140,11 @@ export class SandboxAgentClient extends SessionMethods {
 
   #introduce(signal: AbortSignal): Promise<Connection> {
     if (!this.#agent) throw noAgent();
-    const lost = (connection: Connection, why: SandkeepError) => this.#lose(connection, why);
-    return Connection.open(this.#transport, this.#agent, this.#options, lost, signal);
+    const ends = {
+      onLost: (connection: Connection, why: SandkeepError) => this.#lose(connection, why),
+      onSign: () => this.#comeback.renew(),
+    };
+    return Connection.open(this.#transport, this.#agent, this.#options, ends, signal);
   }
 
   /** A connection that the server does not know any more, or whose stream it refuses. */
@@ -147,7 +153,10 @@ export class SandboxAgentClient extends SessionMethods {
     if (this.#connection !== lost) return;
     this.#connection = undefined;
     this.#opening = undefined;
-    if (this.#mayConnect && isForgotten(why)) this.#open().catch(() => {});
+    if (!this.#mayConnect || !isForgotten(why)) return;
+    // A call that is made meanwhile connects at once.
+    const open = async () => this.#connection ?? this.#open();
+    void this.#comeback.begin(why, open);
   }
 }
 

@@ -27,6 +27,13 @@ const REPEATS: Record<string, Repeat> = {
   "_sandboxagent/session/get": "safe",
 };
 
+/** What comes of a connection. */
+export interface ConnectionEnds {
+  onLost(lost: Connection, why: SandkeepError): void;
+  /** The server gave a sign of life on the stream. */
+  onSign(): void;
+}
+
 export class Connection {
   readonly id: string;
   readonly #name: string;
@@ -45,7 +52,7 @@ export class Connection {
     transport: Transport,
     agent: string,
     options: SandboxAgentOptions,
-    onLost: (lost: Connection, why: SandkeepError) => void,
+    ends: ConnectionEnds,
     signal: AbortSignal,
   ): Promise<Connection> {
     const params = {
@@ -61,7 +68,7 @@ export class Connection {
     const id = received.header(CONNECTION);
     resultOf(await received.json(), asked, received.header("x-request-id"));
     if (!id) throw notUnderstood(`the answer has no header ${CONNECTION}`, "initialize");
-    return new Connection(id, received.header(NAME) ?? id, transport, options, onLost);
+    return new Connection(id, received.header(NAME) ?? id, transport, options, ends);
   }
 
   private constructor(
@@ -69,7 +76,7 @@ export class Connection {
     name: string,
     transport: Transport,
     options: SandboxAgentOptions,
-    onLost: (lost: Connection, why: SandkeepError) => void,
+    ends: ConnectionEnds,
   ) {
     this.id = id;
     this.#name = name;
@@ -77,7 +84,8 @@ export class Connection {
     this.#options = options;
     this.#stream = new EventStream(transport, this.#headers, options.silence ?? USUAL_SILENCE, {
       onMessage: (message) => this.#hear(message),
-      onRefused: (why) => onLost(this, why),
+      onSign: () => ends.onSign(),
+      onRefused: (why) => ends.onLost(this, why),
     });
     // A stream keeps a program from ending, so that there is none before somebody wants it.
     if (isListening(options)) this.#listen();

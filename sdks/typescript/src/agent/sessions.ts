@@ -5,6 +5,9 @@ import { FileMethods } from "./files.js";
 import type * as Wire from "./shapes.js";
 import { bothSpellings, type SessionQuery, sessionOf } from "./spellings.js";
 
+/** A server that does not hear of it by then ends the turn by itself. */
+const LONGEST_CANCEL = 2_000;
+
 export abstract class SessionMethods extends FileMethods {
   /** Who works in sessions that name nobody. */
   protected abstract get agent(): string | undefined;
@@ -30,7 +33,11 @@ export abstract class SessionMethods extends FileMethods {
     return bothSpellings({ ...loaded, ...sessionOf(request) });
   }
 
-  /** Says something to the agent and waits for the end of its turn, however long that takes. */
+  /**
+   * Says something to the agent and waits for the end of its turn, whose `timeout` is for ever here.
+   * The server cancels a turn of more than two minutes and says `timeout`, and some runtimes wait for
+   * no answer longer than five.
+   */
   async prompt(
     request: Wire.PromptRequest,
     options: CallOptions = {},
@@ -38,12 +45,16 @@ export abstract class SessionMethods extends FileMethods {
     const { prompt } = request;
     const blocks = typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt;
     const params = { ...sessionOf(request), prompt: blocks };
-    const patient = { timeout: 0, ...options };
+    const { signal, timeout = 0 } = options;
+    const wasAborted = signal?.aborted;
+    const patient = { signal, timeout };
     try {
       return bothSpellings(await this.talk<Wire.PromptResponse>("session/prompt", params, patient));
     } catch (error) {
       // Whoever no longer waits for the agent does not want it to go on.
-      if (options.signal?.aborted) await this.cancel(request).catch(() => {});
+      if (signal?.aborted && !wasAborted) {
+        this.cancel(request, { timeout: LONGEST_CANCEL }).catch(() => {});
+      }
       throw error;
     }
   }

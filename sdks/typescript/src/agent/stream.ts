@@ -10,6 +10,8 @@ import { asMessage, type Message } from "./messages.js";
 /** What comes of a stream. */
 export interface StreamEnds {
   onMessage(message: Message): void;
+  /** An event or a heartbeat was heard. */
+  onSign(): void;
   /** The server will never let this stream be opened again. */
   onRefused(why: SandkeepError): void;
 }
@@ -43,11 +45,13 @@ export class EventStream {
   /** Listens until the signal says to stop, or the server will not have it; it never rejects. */
   async listen(signal: AbortSignal): Promise<void> {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
-      const before = this.#last;
-      const error = await this.#once(signal);
+      const onSign = () => {
+        attempt = 1;
+        this.#ends.onSign();
+      };
+      const error = await this.#once(signal, onSign);
       if (signal.aborted) return;
       if (isFinal(error)) return this.#ends.onRefused(error);
-      if (this.#last !== before) attempt = 1;
       await pause(pauseBefore(attempt, error, PAUSES), signal);
     }
   }
@@ -65,7 +69,7 @@ export class EventStream {
   }
 
   /** One stream from its beginning to its end, and why it ended. */
-  async #once(signal: AbortSignal): Promise<SandkeepError> {
+  async #once(signal: AbortSignal, onSign: () => void): Promise<SandkeepError> {
     try {
       const received = await this.#transport.send({
         operation: OPERATION,
@@ -80,7 +84,7 @@ export class EventStream {
         timeout: this.#silence,
         signal,
       });
-      for await (const event of events(received.pieces(), OPERATION)) this.#take(event);
+      for await (const event of events(received.pieces(), OPERATION, onSign)) this.#take(event);
       const message = "the server ended the stream";
       return new SandkeepError(message, { kind: "connection", operation: OPERATION });
     } catch (error) {

@@ -1,10 +1,12 @@
 /** Many changes as one: all of them happen, or none. */
 
+import { SandkeepError } from "../errors.js";
 import type { BatchStep, BatchWriteMode, Stat, Target, Versions } from "../generated/schemas.js";
 import type { CallOptions } from "../transport/transport.js";
 import { fromWire, toWire } from "../wire.js";
 import { base64 } from "./base64.js";
 import type { Place } from "./place.js";
+import { timestamp } from "./times.js";
 
 /** What a step expects of the file that it changes. */
 export interface StepConditions {
@@ -46,6 +48,11 @@ export class Batch {
   }
 
   write(path: string, content: string | Uint8Array, options: StepWriteOptions = {}): this {
+    if (typeof content !== "string" && !(content instanceof Uint8Array)) {
+      const message = `a step writes text or bytes, not ${content}`;
+      const facts = { kind: "invalid_argument", operation: "files.batch", path };
+      throw new SandkeepError(message, facts);
+    }
     const body = typeof content === "string" ? { text: content } : { base64: base64(content) };
     return this.step({ op: "write", path, ...body, ...options });
   }
@@ -73,8 +80,7 @@ export class Batch {
 
   chmod(path: string, change: { mode?: string; modified?: Date | string }): this {
     const { mode, modified } = change;
-    const time = modified instanceof Date ? modified.toISOString() : modified;
-    return this.step({ op: "chmod", path, mode, modified: time });
+    return this.step({ op: "chmod", path, mode, modified: timestamp(modified) });
   }
 
   /** Changes nothing; all fails when what is there is not as expected. */

@@ -2,6 +2,7 @@
 
 import type { Repeat } from "../transport/retry.js";
 import { tags } from "../wire.js";
+import { validDate } from "./times.js";
 
 /** Do it only if the file is as expected; fail with `precondition_failed` otherwise. */
 export interface Conditions {
@@ -18,12 +19,21 @@ export function conditionHeaders(conditions: Conditions): Record<string, string 
   return {
     "if-match": tags(conditions.ifMatch),
     "if-none-match": tags(conditions.ifNoneMatch),
-    "if-unmodified-since": conditions.ifUnmodifiedSince?.toUTCString(),
+    "if-unmodified-since": validDate(conditions.ifUnmodifiedSince)?.toUTCString(),
   };
 }
 
-/** What happens when a change with these conditions is made twice. */
+/**
+ * What happens when a change with these conditions is made twice. It is refused the second time if it
+ * is made to a version that it leaves behind, or only where nothing is. What must merely be there, or
+ * be another version, still is so.
+ */
 export function repeatOf(conditions: Conditions, otherwise: Repeat): Repeat {
-  const { ifMatch, ifNoneMatch } = conditions;
-  return ifMatch === undefined && ifNoneMatch === undefined ? otherwise : "conditional";
+  const [match, noneMatch] = [listOf(conditions.ifMatch), listOf(conditions.ifNoneMatch)];
+  const isOnce = (match.length > 0 && !match.includes("*")) || noneMatch.includes("*");
+  return isOnce ? "conditional" : otherwise;
+}
+
+function listOf(versions: string | readonly string[] = []): readonly string[] {
+  return typeof versions === "string" ? [versions] : versions;
 }

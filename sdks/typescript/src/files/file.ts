@@ -1,7 +1,7 @@
 /** A file that was asked for: what it is, and its bytes when they are wanted. */
 
 import { SandkeepError } from "../errors.js";
-import type { OnProgress } from "../transport/body.js";
+import type { OnProgress } from "../transport/progress.js";
 import type { Received } from "../transport/received.js";
 import { versionOf } from "../wire.js";
 
@@ -20,9 +20,14 @@ export class ReadFile {
   readonly notModified: boolean;
   readonly #received: Received;
   readonly #onProgress: OnProgress | undefined;
+  readonly #isHead: boolean;
 
   /** @internal */
-  constructor(path: string, received: Received, onProgress?: OnProgress) {
+  constructor(
+    path: string,
+    received: Received,
+    { onProgress, isHead = false }: { onProgress?: OnProgress | undefined; isHead?: boolean } = {},
+  ) {
     const [range, whole] = partOf(received.header("content-range"));
     const modified = received.header("last-modified");
     this.path = path;
@@ -33,7 +38,8 @@ export class ReadFile {
     this.modified = modified === undefined ? undefined : new Date(modified);
     this.#received = received;
     this.#onProgress = onProgress;
-    if (this.notModified) received.cancel();
+    this.#isHead = isHead;
+    if (this.notModified || isHead) received.cancel();
   }
 
   /** All bytes. */
@@ -68,6 +74,11 @@ export class ReadFile {
   }
 
   #content(): Received {
+    if (this.#isHead) {
+      const facts = { kind: "invalid_argument", operation: "files.head", path: this.path };
+      const hint = "ask for the bytes with `get`";
+      throw new SandkeepError("the head of a file has no bytes", { ...facts, hint });
+    }
     if (!this.notModified) return this.#received;
     const facts = { kind: "not_modified", status: 304, operation: "files.get", path: this.path };
     throw new SandkeepError(`the file is the version that you have: ${this.path}`, facts);

@@ -2,7 +2,8 @@
 
 import { SandkeepError } from "../errors.js";
 import type { EditResult, Replacement, Stat, Target, Unpacked } from "../generated/schemas.js";
-import { type Content, lengthOf, type OnProgress } from "../transport/body.js";
+import { type Content, lengthOf } from "../transport/body.js";
+import type { OnProgress } from "../transport/progress.js";
 import type { Received } from "../transport/received.js";
 import type { Repeat } from "../transport/retry.js";
 import type { Ask, CallOptions } from "../transport/transport.js";
@@ -11,6 +12,7 @@ import { Batch } from "./batch.js";
 import { type Conditions, conditionHeaders, repeatOf } from "./conditions.js";
 import { route } from "./place.js";
 import { type ArchiveOptions, callOf, ReadableFiles } from "./readable.js";
+import { timestamp } from "./times.js";
 import { Watch, type WatchOptions } from "./watch.js";
 
 /** How a file is written. */
@@ -101,14 +103,15 @@ export class Files extends ReadableFiles {
     path: string,
     options: CallOptions & Conditions & { recursive?: boolean; mustExist?: boolean } = {},
   ): Promise<void> {
-    const { recursive, mustExist } = options;
+    const { recursive, mustExist, ifMatch } = options;
     await this.place.transport.done({
       operation: "files.delete",
       method: "DELETE",
       path: route(this.place, "fs", path),
       query: { recursive, must_exist: mustExist },
       headers: conditionHeaders(options),
-      repeat: mustExist ? "conditional" : repeatOf(options, "idempotent"),
+      // What must be there is not there the second time.
+      repeat: mustExist || ifMatch !== undefined ? "conditional" : repeatOf(options, "idempotent"),
       ...callOf(options),
     });
   }
@@ -153,11 +156,10 @@ export class Files extends ReadableFiles {
     options: CallOptions = {},
   ): Promise<Stat> {
     const { mode, modified } = change;
-    const time = modified instanceof Date ? modified.toISOString() : modified;
     return this.#change({
       operation: "files.chmod",
       path: route(this.place, "fs-chmod", path),
-      json: toWire({ mode, modified: time }),
+      json: toWire({ mode, modified: timestamp(modified) }),
       repeat: "idempotent",
       ...callOf(options),
     });

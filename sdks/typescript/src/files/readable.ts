@@ -3,7 +3,8 @@
 import { SandkeepError } from "../errors.js";
 import type { Link, ListedEntry, ListingPage, SearchRequest, Stat } from "../generated/schemas.js";
 import { Paged } from "../paged.js";
-import type { OnProgress } from "../transport/body.js";
+import { notUnderstood } from "../transport/answer.js";
+import type { OnProgress } from "../transport/progress.js";
 import type { CallOptions } from "../transport/transport.js";
 import { fromWire, tags, toQuery } from "../wire.js";
 import { ReadFile } from "./file.js";
@@ -93,8 +94,9 @@ export class ReadableFiles {
   /** A file with its version and length; its bytes when they are asked for. */
   async get(path: string, options: GetOptions = {}): Promise<ReadFile> {
     const { range, ifMatch, ifNoneMatch, onProgress, signal, timeout } = options;
+    const operation = "files.get";
     const ask = look(this.place, {
-      operation: "files.get",
+      operation,
       path: route(this.place, "fs", path),
       headers: {
         range: rangeHeader(range),
@@ -104,7 +106,12 @@ export class ReadableFiles {
       alsoFine: [304],
       ...{ signal, timeout },
     });
-    return new ReadFile(path, await this.place.transport.send(ask), onProgress);
+    const received = await this.place.transport.send(ask);
+    if (range !== undefined && received.status === 200) {
+      received.cancel();
+      throw notUnderstood("all of the file was sent in place of a part", operation);
+    }
+    return new ReadFile(path, received, { onProgress });
   }
 
   /** The bytes of a file. */
@@ -129,15 +136,18 @@ export class ReadableFiles {
 
   /** What a file is, as the head of a read has it: version, length and time. */
   async head(path: string, options: CallOptions = {}): Promise<ReadFile> {
+    const operation = "files.head";
     const ask = look(this.place, {
-      operation: "files.head",
-      method: "HEAD",
-      path: route(this.place, "fs", path),
+      ...{ operation, path: route(this.place, "fs", path) },
       ...callOf(options),
     });
-    const received = await this.place.transport.send(ask);
-    received.cancel();
-    return new ReadFile(path, received);
+    const { transport } = this.place;
+    const received = await transport.send({ ...ask, method: "HEAD" }).catch((error) => {
+      // The head of a refusal does not say what is refused; a whole one does.
+      if (!(error instanceof SandkeepError) || !isRefusal(error.status)) throw error;
+      return transport.send(ask);
+    });
+    return new ReadFile(path, received, { isHead: true });
   }
 
   /** What is at a path. `follow: false` looks at a link itself. */
@@ -215,6 +225,10 @@ export class ReadableFiles {
 /** What is meant for the transport among the options of a call. */
 export function callOf({ signal, timeout }: CallOptions): CallOptions {
   return { signal, timeout };
+}
+
+function isRefusal(status: number | undefined): boolean {
+  return status !== undefined && status >= 400 && status < 500 && status !== 429;
 }
 
 function rangeHeader(range: Range | undefined): string | undefined {

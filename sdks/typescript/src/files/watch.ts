@@ -4,9 +4,10 @@ import { SandkeepError } from "../errors.js";
 import type { EntryKind, NoticeData } from "../generated/schemas.js";
 import { notUnderstood } from "../transport/answer.js";
 import { events, type ServerEvent } from "../transport/events.js";
-import { pause } from "../transport/patience.js";
 import type { Received } from "../transport/received.js";
+import { mayPassInTime } from "../transport/retry.js";
 import { fromWire } from "../wire.js";
+import { Hope } from "./hope.js";
 import { type Place, route } from "./place.js";
 
 /** Something that happened. `cursor` is where a later watch goes on behind it. */
@@ -35,8 +36,6 @@ const OPERATION = "files.watch";
 /** Three heartbeats of the server: whoever is silent for so long is gone. */
 const SILENCE = 45_000;
 const USUAL_PATIENCE = 60_000;
-/** How long to wait before coming back the first time, and at most. */
-const [FIRST_PAUSE, LONGEST_PAUSE] = [100, 5_000];
 
 /**
  * A watch, which begins when it is walked through.
@@ -65,55 +64,59 @@ export class Watch implements AsyncIterable<Notice> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Notice, void> {
+    const hope = new Hope(this.#options.patience ?? USUAL_PATIENCE);
     try {
       let received = await this.#connect();
       while (true) {
-        yield* this.#told(received);
-        received = await this.#comeBack();
+        const why = yield* this.#told(received, hope);
+        received = await this.#comeBack(why, hope);
       }
     } catch (error) {
       if (!this.#options.signal?.aborted) throw error;
     }
   }
 
-  /** What one connection tells, until it is cut. */
-  async *#told(received: Received): AsyncGenerator<Notice, void> {
+  /** What one connection tells, until it is cut, and why that was. */
+  async *#told(received: Received, hope: Hope): AsyncGenerator<Notice, SandkeepError> {
     // Whoever comes back hears `here` before what he missed: to him it says nothing.
     let isNews = this.#cursor === undefined;
     try {
-      for await (const event of events(received.pieces(), OPERATION)) {
+      for await (const event of events(received.pieces(), OPERATION, () => hope.renew())) {
         const notice = noticeOf(event);
         this.#cursor = notice.cursor;
         if (isNews || notice.change !== "here") yield notice;
         isNews = true;
       }
+      const message = "the server ended the watch";
+      return new SandkeepError(message, { kind: "connection", operation: OPERATION });
     } catch (error) {
-      if (!mayPass(error)) throw error;
+      if (!mayPassInTime(error)) throw error;
+      return error;
     }
   }
 
   /** Comes back behind what was told last, again and again while there is hope. */
-  async #comeBack(): Promise<Received> {
-    const { patience = USUAL_PATIENCE, signal, onPresence } = this.#options;
-    const end = Date.now() + patience;
+  async #comeBack(lost: SandkeepError, hope: Hope): Promise<Received> {
+    const { signal, onPresence } = this.#options;
     let isAway = false;
-    for (let wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LONGEST_PAUSE)) {
-      await pause(wait, signal);
+    for (let why = lost; ; ) {
+      await hope.afterLoss(why, signal);
       try {
         const received = await this.#connect();
         if (isAway) onPresence?.("back");
         return received;
       } catch (error) {
-        if (!mayPass(error) || Date.now() > end) throw error;
+        if (!mayPassInTime(error)) throw error;
+        why = error;
         if (!isAway) onPresence?.("away");
         isAway = true;
       }
     }
   }
 
-  #connect(): Promise<Received> {
+  async #connect(): Promise<Received> {
     const { recursive, signal } = this.#options;
-    return this.#place.transport.send({
+    const received = await this.#place.transport.send({
       operation: OPERATION,
       method: "GET",
       path: route(this.#place, "fs-watch", this.#path),
@@ -124,6 +127,9 @@ export class Watch implements AsyncIterable<Notice> {
       timeout: SILENCE,
       signal,
     });
+    if (received.header("content-type")?.startsWith("text/event-stream")) return received;
+    received.cancel();
+    throw notUnderstood("the answer is not a stream of events", OPERATION);
   }
 }
 
@@ -134,10 +140,4 @@ function noticeOf(event: ServerEvent): Notice {
   } catch (cause) {
     throw notUnderstood("an event is not JSON", OPERATION, cause);
   }
-}
-
-/** Whether a server that fails like this may do better in a moment: it is restarted, or busy. */
-function mayPass(error: unknown): boolean {
-  if (!(error instanceof SandkeepError)) return false;
-  return ["connection", "timeout", "busy", "unavailable", "io"].includes(error.kind);
 }

@@ -3,7 +3,8 @@
 import type { NewSnapshotRequest, SnapshotInfo, SnapshotPage } from "../generated/schemas.js";
 import { Paged } from "../paged.js";
 import { segment } from "../transport/address.js";
-import type { Content, OnProgress } from "../transport/body.js";
+import type { Content } from "../transport/body.js";
+import type { OnProgress } from "../transport/progress.js";
 import type { CallOptions, Transport } from "../transport/transport.js";
 import { fromWire, toWire } from "../wire.js";
 

@@ -1,10 +1,8 @@
 /** What a caller wants to send, as something that `fetch` sends without holding it all. */
 
-import { SandkeepError } from "../errors.js";
 import type { Patience } from "./patience.js";
-
-/** Bytes that may come piece by piece. */
-export type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>;
+import type { OnProgress } from "./progress.js";
+import { Source, type Stream, sourceOf } from "./source.js";
 
 /**
  * What a file may be made of. A function is called for each try, so that a stream can be sent again
@@ -19,22 +17,25 @@ export type Content =
   | Stream
   | (() => Stream | Promise<Stream>);
 
-/** How much has gone or come, of how much if that is known. */
-export interface Progress {
-  bytes: number;
-  total: number | undefined;
-}
-
-export type OnProgress = (progress: Progress) => void;
-
 /** From this size on, a body is sent in pieces, so that it can be seen that it moves. */
 const LARGE = 1024 * 1024;
 const PIECE = 64 * 1024;
 
 /** A body that is ready to be sent. */
 export interface Outgoing {
-  body: Blob | Uint8Array | ReadableStream<Uint8Array>;
+  body: Blob | Uint8Array | Source;
   total: number | undefined;
+}
+
+/** Whether this is content: who forgets it does not mean an empty file. */
+export function isContent(content: unknown): content is Content {
+  if (typeof content === "function" || isWhole(content)) return true;
+  if (typeof content !== "object" || content === null) return false;
+  return (
+    content instanceof ReadableStream ||
+    Symbol.asyncIterator in content ||
+    Symbol.iterator in content
+  );
 }
 
 /** Whether the same content can be sent twice. */
@@ -60,9 +61,10 @@ export async function outgoing(
     return { body: bytes, total: bytes.byteLength };
   }
   try {
-    const stream = pieces(typeof content === "function" ? await content() : content);
-    if (canStream) return { body: streamOf(stream), total: undefined };
-    const blob = await held(stream, patience.signal);
+    const stream = typeof content === "function" ? await opened(content, patience) : content;
+    const source = sourceOf(stream, patience);
+    if (canStream) return { body: source, total: undefined };
+    const blob = await held(source, patience);
     return { body: blob, total: blob.size };
   } catch (error) {
     if (patience.signal.aborted) throw error;
@@ -70,10 +72,21 @@ export async function outgoing(
   }
 }
 
-async function held(stream: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Blob> {
+/** The stream that a function gives. One that comes when nobody waits any more is let go. */
+async function opened(open: () => Stream | Promise<Stream>, patience: Patience): Promise<Stream> {
+  const opening = (async () => open())();
+  try {
+    return await patience.during(patience.orAborted(opening), "the function of the content");
+  } catch (error) {
+    opening.then((stream) => sourceOf(stream, patience)).catch(() => {});
+    throw error;
+  }
+}
+
+async function held(source: Source, patience: Patience): Promise<Blob> {
   const parts: Blob[] = [];
-  for await (const piece of stream) {
-    if (signal.aborted) throw signal.reason;
+  const next = () => patience.orAborted(source.next());
+  for (let piece = await next(); piece !== undefined; piece = await next()) {
     parts.push(new Blob([piece as Uint8Array<ArrayBuffer>]));
   }
   return new Blob(parts);
@@ -88,28 +101,45 @@ export function observed(
   { body, total }: Outgoing,
   patience: Patience,
   { onProgress, once }: { onProgress: OnProgress | undefined; once: boolean },
-): Outgoing["body"] {
-  const isStream = body instanceof ReadableStream;
-  if (!isStream && !once && onProgress === undefined && (total ?? 0) < LARGE) return body;
-  let bytes = 0;
-  const source = isStream ? body : body instanceof Blob ? body.stream() : cut(body);
-  const observe = async function* () {
-    try {
-      for await (const piece of pieces(source)) {
-        patience.heard();
-        yield piece;
-        bytes += piece.byteLength;
-        onProgress?.({ bytes, total });
-      }
-    } catch (error) {
-      // Runtimes tell of it as if the line had broken.
-      throw patience.blame(error);
-    }
-  };
-  return streamOf(observe());
+): Blob | Uint8Array | ReadableStream<Uint8Array> {
+  if (body instanceof Source) return streamed(body, total, patience, onProgress);
+  if (!once && onProgress === undefined && (total ?? 0) < LARGE) return body;
+  const source = sourceOf(body instanceof Blob ? body.stream() : cut(body), patience);
+  return streamed(source, total, patience, onProgress);
 }
 
-function isWhole(content: Content): content is string | ArrayBuffer | ArrayBufferView | Blob {
+/** A stream that takes a piece only when one is wanted: then the one before is on its way. */
+function streamed(
+  source: Source,
+  total: number | undefined,
+  patience: Patience,
+  onProgress: OnProgress | undefined,
+): ReadableStream<Uint8Array> {
+  let [bytes, onItsWay] = [0, 0];
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          bytes += onItsWay;
+          if (onItsWay > 0) onProgress?.({ bytes, total });
+          const piece = await patience.meanwhile(source.next());
+          onItsWay = piece?.byteLength ?? 0;
+          if (piece === undefined) controller.close();
+          else controller.enqueue(piece);
+        } catch (error) {
+          source.release();
+          const { aborted, reason } = patience.signal;
+          // Runtimes tell of it as if the line had broken.
+          controller.error(aborted ? reason : patience.blame(error));
+        }
+      },
+      cancel: () => source.release(),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function isWhole(content: unknown): content is string | ArrayBuffer | ArrayBufferView | Blob {
   return (
     typeof content === "string" ||
     content instanceof Blob ||
@@ -126,59 +156,4 @@ function bytesOf(content: string | ArrayBuffer | ArrayBufferView): Uint8Array {
 
 async function* cut(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += PIECE) yield bytes.subarray(at, at + PIECE);
-}
-
-/** The pieces of a stream. Whoever stops early lets it go. */
-export async function* pieces(stream: Stream): AsyncGenerator<Uint8Array> {
-  // Not every browser can iterate over a stream.
-  const source = stream instanceof ReadableStream ? readAll(stream) : stream;
-  for await (const piece of source) {
-    if (typeof piece === "string") yield new TextEncoder().encode(piece);
-    else if (piece instanceof Uint8Array) yield piece;
-    else {
-      const message = "a stream of content must hold Uint8Arrays or strings";
-      throw new SandkeepError(message, { kind: "invalid_argument" });
-    }
-  }
-}
-
-async function* readAll(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  let isDone = false;
-  try {
-    while (true) {
-      const { done, value } = await reader.read();
-      isDone = done;
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    if (!isDone) reader.cancel().catch(() => {});
-    reader.releaseLock();
-  }
-}
-
-/** A stream that takes a piece only when one is wanted. `onCancel` ends what it is waiting for. */
-export function streamOf(
-  source: AsyncGenerator<Uint8Array>,
-  onCancel?: () => void,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await source.next();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch (error) {
-          controller.error(error);
-        }
-      },
-      async cancel() {
-        onCancel?.();
-        await source.return(undefined);
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -1,7 +1,7 @@
 /** Browsers send no streams over HTTP/1.1, and tell how an upload goes only by XMLHttpRequest. */
 
-import type { OnProgress } from "./body.js";
 import type { Patience } from "./patience.js";
+import type { OnProgress } from "./progress.js";
 
 interface Runtime {
   XMLHttpRequest?: unknown;
@@ -31,13 +31,20 @@ export function upload(
   onProgress: OnProgress | undefined,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
+    // A request that is aborted before it is sent is sent nevertheless.
+    if (patience.signal.aborted) return reject(patience.signal.reason);
     const request = new XMLHttpRequest();
     request.open(init.method ?? "PUT", url);
     request.responseType = "arraybuffer";
     for (const [name, value] of new Headers(init.headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total, lengthComputable }) => {
       patience.heard();
-      onProgress?.({ bytes: loaded, total: lengthComputable ? total : undefined });
+      try {
+        onProgress?.({ bytes: loaded, total: lengthComputable ? total : undefined });
+      } catch (error) {
+        reject(error);
+        request.abort();
+      }
     };
     const abort = () => request.abort();
     patience.signal.addEventListener("abort", abort, { once: true });

@@ -10,13 +10,18 @@ export interface ServerEvent {
   data: string;
 }
 
-/** The events of a body. Half an event at its end is none: it comes again. */
+/**
+ * The events of a body. Half an event at its end is none: it comes again. `onSign` is told of each
+ * whole event and of each heartbeat: somebody is there.
+ */
 export async function* events(
   pieces: AsyncIterable<Uint8Array>,
   operation: string,
+  onSign: () => void = () => {},
 ): AsyncGenerator<ServerEvent> {
   let [id, event, data]: [string | undefined, string, string[]] = [undefined, "", []];
   for await (const line of lines(pieces, operation)) {
+    if (line.startsWith(":") || (line === "" && data.length > 0)) onSign();
     if (line === "") {
       if (data.length > 0) yield { id, event: event || "message", data: data.join("\n") };
       [event, data] = ["", []];

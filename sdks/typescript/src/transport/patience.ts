@@ -2,6 +2,11 @@
 
 import { SandkeepError } from "../errors.js";
 
+/** Timers of more milliseconds than this go off at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+/** What Node says when its own patience with a server is at its end. */
+const SILENCES = ["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
+
 /** The patience of one request, from its first byte to the last of its answer. */
 export class Patience {
   readonly #controller = new AbortController();
@@ -10,10 +15,13 @@ export class Patience {
   readonly #caller: AbortSignal | undefined;
   readonly #giveUp = () => this.#controller.abort(this.#caller?.reason);
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #hasWaited = false;
+  /** Who is waited for; nobody as long as it is the caller's turn. */
+  #awaited: string | undefined;
+  #isAnswered = false;
+  #silent: string | undefined;
   #blamed: SandkeepError | undefined;
 
-  /** `silence` is in milliseconds; 0 and Infinity wait for ever. */
+  /** `silence` is in milliseconds; 0 and what no timer can count wait for ever. */
   constructor(operation: string, silence: number, caller?: AbortSignal) {
     this.#operation = operation;
     this.#silence = silence;
@@ -27,25 +35,55 @@ export class Patience {
     return this.#controller.signal;
   }
 
-  /** Waits for something of the server's, for as long as it may be silent. */
-  async during<T>(work: Promise<T>): Promise<T> {
+  /** Waits for something of the server's, or of `whom`, for as long as they may be silent. */
+  async during<T>(work: Promise<T>, whom = "the server"): Promise<T> {
+    this.#awaited = whom;
     this.heard();
     try {
       return await work;
     } finally {
       clearTimeout(this.#timer);
-      this.#timer = undefined;
+      this.#awaited = undefined;
     }
   }
 
-  /** Something moved: the silence begins anew. */
+  /** Waits for a piece of what is sent: meanwhile it is not the server that is silent. */
+  async meanwhile<T>(work: Promise<T>): Promise<T> {
+    if (this.#isAnswered) return this.orAborted(work);
+    clearTimeout(this.#timer);
+    try {
+      return await this.orAborted(work);
+    } finally {
+      if (!this.#isAnswered) this.heard();
+    }
+  }
+
+  /** Waits for something that knows nothing of the signal. */
+  orAborted<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this;
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(signal.reason);
+      if (signal.aborted) giveUp();
+      signal.addEventListener("abort", giveUp, { once: true });
+      work.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
+    });
+  }
+
+  /** Something moved: the silence begins anew, if anybody is waited for. */
   heard(): void {
     clearTimeout(this.#timer);
-    if (this.#silence <= 0 || !Number.isFinite(this.#silence)) return;
+    if (this.#awaited === undefined || !(this.#silence > 0 && this.#silence <= LONGEST_TIMER)) {
+      return;
+    }
     this.#timer = setTimeout(() => {
-      this.#hasWaited = true;
+      this.#silent = this.#awaited;
       this.#controller.abort();
     }, this.#silence);
+  }
+
+  /** The head of the answer is there: from now on it does not matter how the sending goes. */
+  answered(): void {
+    this.#isAnswered = true;
   }
 
   /** Nothing is waited for any more: what the server is still sending is not wanted. */
@@ -57,6 +95,7 @@ export class Patience {
   /** All has arrived. */
   done(): void {
     clearTimeout(this.#timer);
+    this.#awaited = undefined;
     this.#caller?.removeEventListener("abort", this.#giveUp);
   }
 
@@ -73,20 +112,19 @@ export class Patience {
 
   /** Why a request failed that got no answer, or not all of it. */
   explain(cause: unknown): SandkeepError {
-    const operation = this.#operation;
     if (this.#blamed !== undefined) return this.#blamed;
     if (cause instanceof SandkeepError) return cause;
-    if (this.#caller?.aborted) {
-      const reason = this.#caller.reason;
-      return new SandkeepError("the call was aborted", {
-        kind: "aborted",
-        operation,
-        cause: reason,
-      });
-    }
-    if (this.#hasWaited) {
-      const message = `the server was silent for ${this.#silence} ms`;
+    const operation = this.#operation;
+    if (this.#caller?.aborted) return aborted(operation, this.#caller);
+    if (this.#silent !== undefined) {
+      const message = `${this.#silent} was silent for ${this.#silence} ms`;
       const hint = "try again, or give the call a longer `timeout`";
+      return new SandkeepError(message, { kind: "timeout", operation, hint, cause });
+    }
+    const code = codeOf(cause);
+    if (code !== undefined && SILENCES.includes(code)) {
+      const message = "the server was silent for longer than this runtime waits";
+      const hint = "ask for less at once, or give the client a `fetch` that waits longer";
       return new SandkeepError(message, { kind: "timeout", operation, hint, cause });
     }
     const hint = "look whether the server runs and baseUrl leads to it";
@@ -95,15 +133,29 @@ export class Patience {
   }
 }
 
+function aborted(operation: string, { reason: cause }: AbortSignal): SandkeepError {
+  return new SandkeepError("the call was aborted", { kind: "aborted", operation, cause });
+}
+
 /** Runtimes hide what happened behind words such as `fetch failed`. */
 function reasonOf(cause: unknown): string {
-  for (let error = cause, depth = 0; error instanceof Error && depth < 4; depth += 1) {
-    const code = (error as { code?: unknown }).code;
-    if (typeof code === "string") return `: ${code}`;
-    if (error.cause === undefined) return `: ${error.message}`;
-    error = error.cause;
+  const last = causes(cause).at(-1);
+  const reason = codeOf(cause) ?? last?.message;
+  return reason === undefined ? "" : `: ${reason}`;
+}
+
+function codeOf(cause: unknown): string | undefined {
+  const codes = causes(cause).map((error) => (error as { code?: unknown }).code);
+  return codes.find((code) => typeof code === "string");
+}
+
+/** An error, what led to it, and so on. */
+function causes(cause: unknown): Error[] {
+  const found: Error[] = [];
+  for (let error = cause; error instanceof Error && found.length < 4; error = error.cause) {
+    found.push(error);
   }
-  return "";
+  return found;
 }
 
 /** Waits so many milliseconds, or until the caller gives up. */
@@ -115,7 +167,7 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
       signal?.removeEventListener("abort", end);
       resolve();
     };
-    const timer = setTimeout(end, milliseconds);
+    const timer = setTimeout(end, Math.min(milliseconds, LONGEST_TIMER));
     signal?.addEventListener("abort", end, { once: true });
   });
 }

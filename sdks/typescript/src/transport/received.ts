@@ -2,14 +2,15 @@
 
 import { SandkeepError } from "../errors.js";
 import { notUnderstood } from "./answer.js";
-import { type OnProgress, streamOf } from "./body.js";
 import type { Patience } from "./patience.js";
+import { careful, type OnProgress } from "./progress.js";
 
 /** The head of an answer, and its body as whatever is wanted. The body can be taken once. */
 export class Received {
   readonly #response: Response;
   readonly #operation: string;
   readonly #patience: Patience;
+  #isTaken = false;
 
   constructor(response: Response, operation: string, patience: Patience) {
     this.#response = response;
@@ -33,7 +34,10 @@ export class Received {
 
   /** The body, piece by piece. Whoever stops early ends the request. */
   async *pieces(onProgress?: OnProgress): AsyncGenerator<Uint8Array> {
+    if (this.#isTaken) throw takenAlready(this.#operation);
+    this.#isTaken = true;
     const [body, total] = [this.#response.body, this.length];
+    const tell = careful(onProgress, this.#operation);
     if (body === null) return this.#patience.done();
     const reader = body.getReader();
     let [bytes, isWhole] = [0, false];
@@ -42,7 +46,7 @@ export class Received {
         const { done, value } = await this.#patience.during(reader.read());
         if (done) break;
         bytes += value.byteLength;
-        onProgress?.({ bytes, total });
+        tell?.({ bytes, total });
         yield value;
       }
       // Not every runtime says so itself.
@@ -98,6 +102,7 @@ export class Received {
 
   /** The body is not wanted. */
   cancel(): void {
+    this.#isTaken = true;
     this.#response.body?.cancel().catch(() => {});
     this.#patience.end();
   }
@@ -111,4 +116,35 @@ export class Received {
       if (!(error instanceof SandkeepError)) throw error;
     }
   }
+}
+
+/** A stream that takes a piece only when one is wanted. `onCancel` ends what it is waiting for. */
+function streamOf(
+  source: AsyncGenerator<Uint8Array>,
+  onCancel: () => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await source.next();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          controller.error(error);
+        }
+      },
+      async cancel() {
+        onCancel();
+        await source.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function takenAlready(operation: string): SandkeepError {
+  const message = "the bytes of the answer were taken already, or let go";
+  const hint = "keep what you took, or ask again";
+  return new SandkeepError(message, { kind: "invalid_argument", hint, operation });
 }

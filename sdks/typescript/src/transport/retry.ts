@@ -1,6 +1,6 @@
 /** What may be asked again when it failed, and when. */
 
-import type { SandkeepError } from "../errors.js";
+import { SandkeepError } from "../errors.js";
 
 /**
  * What happens when a request is made twice:
@@ -18,9 +18,21 @@ export interface RetryOptions {
   retries?: number;
   /** How long the first pause is at most, in milliseconds; each next is up to twice as long [default: 200]. */
   firstPause?: number;
-  /** How long any pause is at most, whatever the server asks for, in milliseconds [default: 10,000]. */
+  /**
+   * How long any pause is at most, in milliseconds [default: 10,000]. A server that asks for a longer
+   * one is not asked again: the failure has it as `retryAfter`.
+   */
   longestPause?: number;
 }
+
+const LONGEST_PAUSE = 10_000;
+/** What may be otherwise in a while. */
+const PASSING = ["connection", "timeout", "busy", "unavailable", "io", "too_many_requests"];
+/** What a server says of a change that was made already. `/v1/fs` has it as 400. */
+const DONE_BEFORE = [404, 409, 412];
+const DONE_BEFORE_KINDS = [
+  ...["not_found", "sandbox_not_found", "already_exists", "conflict", "precondition_failed"],
+];
 
 /** Whether a request that failed like this may be made again. */
 export function mayRepeat(error: SandkeepError, repeat: Repeat): boolean {
@@ -37,10 +49,33 @@ export function isAmbiguous(error: SandkeepError): boolean {
 
 /** How many milliseconds to wait: as long as the server says, or else a random part of more each time. */
 export function pauseBefore(attempt: number, error: SandkeepError, options: RetryOptions): number {
-  const { firstPause = 200, longestPause = 10_000 } = options;
-  if (error.retryAfter !== undefined) return Math.min(error.retryAfter * 1000, longestPause);
+  const { firstPause = 200, longestPause = LONGEST_PAUSE } = options;
+  if (error.retryAfter !== undefined) return error.retryAfter * 1000;
   const most = Math.min(firstPause * 2 ** (attempt - 1), longestPause);
   return most / 2 + (Math.random() * most) / 2;
+}
+
+/** Whether the server asks for a longer pause than the caller would make. */
+export function asksForMore(error: SandkeepError, options: RetryOptions): boolean {
+  return (error.retryAfter ?? 0) * 1000 > (options.longestPause ?? LONGEST_PAUSE);
+}
+
+/** Whether a server that fails like this may do better in a while: it is restarted, or busy. */
+export function mayPassInTime(error: unknown): error is SandkeepError {
+  return error instanceof SandkeepError && PASSING.includes(error.kind);
+}
+
+/** A condition that fails when a request is repeated may fail because the first one succeeded. */
+export function inDoubt(error: SandkeepError): SandkeepError {
+  const isStatus = DONE_BEFORE.includes(error.status ?? 0);
+  if (!isStatus && !DONE_BEFORE_KINDS.includes(error.kind)) return error;
+  const { operation, path, requestId, status } = error;
+  const message = `${error.message}; an earlier try may have succeeded, whose answer got lost`;
+  const hint = "look at what is there before you repeat it";
+  return new SandkeepError(message, {
+    kind: "in_doubt",
+    ...{ hint, operation, path, requestId, status, cause: error },
+  });
 }
 
 /** The server refused before it looked, or says itself that asking again is safe. */

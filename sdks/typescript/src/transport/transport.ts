@@ -3,11 +3,21 @@
 import { SandkeepError } from "../errors.js";
 import { baseAddress, type Query, queryString } from "./address.js";
 import { failure } from "./answer.js";
-import { type Content, isRepeatable, type OnProgress, observed, outgoing } from "./body.js";
+import { type Content, isRepeatable, observed, outgoing } from "./body.js";
 import { canSeeUploads, isBrowser, upload } from "./browser.js";
 import { Patience, pause } from "./patience.js";
+import type { OnProgress } from "./progress.js";
+import { type Ready, readyOf } from "./ready.js";
 import { Received } from "./received.js";
-import { isAmbiguous, mayRepeat, pauseBefore, type Repeat, type RetryOptions } from "./retry.js";
+import {
+  asksForMore,
+  inDoubt,
+  isAmbiguous,
+  mayRepeat,
+  pauseBefore,
+  type Repeat,
+  type RetryOptions,
+} from "./retry.js";
 
 /** What is needed of `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -25,7 +35,10 @@ export interface TransportOptions {
   fetch?: Fetch | undefined;
   /** Headers of every request. */
   headers?: Record<string, string> | undefined;
-  /** For how many milliseconds the server may be silent [default: 60,000]; 0 for ever. */
+  /**
+   * For how many milliseconds the server, and functions that give a token or content, may be silent
+   * [default: 60,000]; 0 for ever.
+   */
   timeout?: number | undefined;
   /** What is asked again when it failed. */
   retry?: RetryOptions | undefined;
@@ -76,7 +89,8 @@ export class Transport {
   }
 
   /** Asks, again where that is safe, and answers when the head of the answer is there. */
-  async send(ask: Ask): Promise<Received> {
+  async send(asked: Ask): Promise<Received> {
+    const ask = readyOf(asked);
     const { retries = USUAL_RETRIES, ...pauses } = this.#options.retry ?? {};
     const most = isRepeatable(ask.content) ? retries : 0;
     let mayHaveHappened = false;
@@ -85,7 +99,8 @@ export class Transport {
         return await this.#once(ask);
       } catch (error) {
         if (!(error instanceof SandkeepError)) throw error;
-        if (attempt > most || !mayRepeat(error, ask.repeat)) {
+        const isLast = attempt > most || asksForMore(error, pauses);
+        if (isLast || !mayRepeat(error, ask.repeat)) {
           throw mayHaveHappened && ask.repeat === "conditional" ? inDoubt(error) : error;
         }
         mayHaveHappened ||= isAmbiguous(error);
@@ -104,11 +119,12 @@ export class Transport {
     await (await this.send(ask)).ignored();
   }
 
-  async #once(ask: Ask): Promise<Received> {
+  async #once(ask: Ready): Promise<Received> {
     const silence = ask.timeout ?? this.#options.timeout ?? USUAL_TIMEOUT;
     const patience = new Patience(ask.operation, silence, ask.signal);
     try {
       const response = await this.#answer(ask, patience);
+      patience.answered();
       if (!response.ok && !ask.alsoFine?.includes(response.status)) {
         throw await patience.during(failure(response, ask.operation));
       }
@@ -120,17 +136,16 @@ export class Transport {
     }
   }
 
-  async #answer(ask: Ask, patience: Patience): Promise<Response> {
+  async #answer(ask: Ready, patience: Patience): Promise<Response> {
     if (patience.signal.aborted) throw patience.signal.reason;
     const url = `${this.baseUrl}${ask.path}${queryString(ask.query)}`;
     const init: RequestInit & { duplex?: "half" } = {
       method: ask.method,
-      headers: await this.#headers(ask),
+      headers: await this.#headers(ask, patience),
       signal: patience.signal,
     };
-    const content = ask.json === undefined ? ask.content : JSON.stringify(ask.json);
-    if (content === undefined) return patience.during(this.#fetch(url, init));
-    const body = await outgoing(content, patience, !isBrowser);
+    if (ask.content === undefined) return patience.during(this.#fetch(url, init));
+    const body = await outgoing(ask.content, patience, !isBrowser);
     if (isBrowser) {
       init.body = body.body as BodyInit;
       return this.#answerInBrowser(ask, url, init, patience);
@@ -142,10 +157,10 @@ export class Transport {
     return patience.during(this.#fetch(url, init));
   }
 
-  async #answerInBrowser(ask: Ask, url: string, init: RequestInit, patience: Patience) {
+  async #answerInBrowser(ask: Ready, url: string, init: RequestInit, patience: Patience) {
     const size = init.body instanceof Blob ? init.body.size : (init.body as Uint8Array).byteLength;
     // Searches answer with a stream, which XMLHttpRequest would hold.
-    if (canSeeUploads && ask.json === undefined && this.#options.fetch === undefined) {
+    if (canSeeUploads && !ask.isJson && this.#options.fetch === undefined) {
       return patience.during(upload(url, init, patience, ask.onProgress));
     }
     // How it goes cannot be seen: a large body may take longer than a server may be silent.
@@ -160,22 +175,25 @@ export class Transport {
     return fetch === undefined ? globalThis.fetch(url, init) : fetch(url, init);
   }
 
-  async #secret(operation: string): Promise<string | undefined> {
+  async #secret(operation: string, patience: Patience): Promise<string | undefined> {
     const { token } = this.#options;
+    if (typeof token !== "function") return token;
+    const asking = (async () => token())();
     try {
-      return typeof token === "function" ? await token() : token;
+      return await patience.during(patience.orAborted(asking), "the function of the token");
     } catch (cause) {
+      if (patience.signal.aborted) throw cause;
       const message = "the token could not be had";
       throw new SandkeepError(message, { kind: "token_invalid", operation, cause });
     }
   }
 
-  async #headers(ask: Ask): Promise<Headers> {
-    const secret = await this.#secret(ask.operation);
+  async #headers(ask: Ready, patience: Patience): Promise<Headers> {
+    const secret = await this.#secret(ask.operation, patience);
     try {
       const headers = new Headers(this.#options.headers);
       if (secret !== undefined && secret !== "") headers.set("authorization", `Bearer ${secret}`);
-      if (ask.json !== undefined) headers.set("content-type", "application/json");
+      if (ask.isJson) headers.set("content-type", "application/json");
       else if (ask.content !== undefined) headers.set("content-type", "application/octet-stream");
       for (const [name, value] of Object.entries(ask.headers ?? {})) {
         if (value !== undefined) headers.set(name, value);
@@ -187,16 +205,4 @@ export class Transport {
       throw new SandkeepError(message, { kind: "invalid_argument", operation, cause });
     }
   }
-}
-
-/** A condition that fails when a request is repeated may fail because the first one succeeded. */
-function inDoubt(error: SandkeepError): SandkeepError {
-  if (![404, 409, 412].includes(error.status ?? 0)) return error;
-  const { operation, path, requestId, status } = error;
-  const message = `${error.message}; an earlier try may have succeeded, whose answer got lost`;
-  const hint = "look at what is there before you repeat it";
-  return new SandkeepError(message, {
-    kind: "in_doubt",
-    ...{ hint, operation, path, requestId, status, cause: error },
-  });
 }

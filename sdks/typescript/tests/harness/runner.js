@@ -9,6 +9,8 @@ export const SUBJECTS = [
   "sandboxes",
   "reading",
   "writing",
+  "uploads",
+  "arguments",
   "names",
   "entries",
   "archives",

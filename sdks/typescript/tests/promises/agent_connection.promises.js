@@ -291,6 +291,44 @@ export default function ({ it, ...tools }) {
     });
   });
 
+  it("a server that forgets it again and again is asked less and less", async () => {
+    const line = badLine();
+    const problem = { type: "urn:sandbox-agent:error:client_not_found", status: 404 };
+    const forgotten = () => {
+      line.next(isStream, forgotten);
+      return json(problem, 404);
+    };
+    line.next(isStream, forgotten);
+    const begun = () => line.asked.filter(isCall("initialize")).length;
+    await withClient({ fetch: line.fetch, onEvent: () => {} }, async (client) => {
+      await wait(1_200);
+      ok(begun() >= 2 && begun() <= 6, `${begun()} connections`);
+      await client.disconnect();
+      const before = begun();
+      await wait(1_500);
+      equal(begun(), before);
+    });
+  });
+
+  it("comes back without a call, also when the server is not ready at once", async () => {
+    const line = badLine();
+    await withClient({ fetch: line.fetch, onEvent: () => {} }, async (client) => {
+      await client.connect();
+      const first = client.clientId;
+      await until(() => line.asked.some(isStream));
+      let failures = 0;
+      const failing = () => {
+        failures += 1;
+        if (failures < 3) line.next(isCall("initialize"), failing);
+        return new Response("", { status: 500 });
+      };
+      line.next(isCall("initialize"), failing);
+      await forget(first);
+      await until(() => client.clientId !== undefined && client.clientId !== first);
+      equal(failures, 3);
+    });
+  });
+
   it("opens no stream while nobody listens", async () => {
     const line = badLine();
     await withClient({ fetch: line.fetch }, async (client, directory) => {
@@ -311,6 +349,10 @@ export default function ({ it, ...tools }) {
       equal(client.connected, false);
     });
   });
+
+  function wait(milliseconds) {
+    return new Promise((resolve) => setTimeout(resolve, milliseconds));
+  }
 
   function forget(id) {
     const { baseUrl, token } = tools;

@@ -1,6 +1,6 @@
 // Sessions, prompts, and what agents ask of their client, with the mock that the server brings.
 
-import { badLine, cutAfter, isCall, isStream, silentBody } from "../harness/agent_line.js";
+import { badLine, cutAfter, isCall, isStream, silence, silentBody } from "../harness/agent_line.js";
 import { agents } from "../harness/agents.js";
 import { equal, fails, ok, until } from "../harness/expect.js";
 
@@ -151,6 +151,46 @@ export default function ({ it, ...tools }) {
           () => false,
         ),
       );
+    }));
+
+  it("whoever gives up on a turn does not wait for the agent to hear of it", async () => {
+    const line = badLine();
+    const isCancel = isCall("session/cancel");
+    await withClient({ fetch: line.fetch }, async (client, directory) => {
+      const { sessionId } = await client.newSession({ cwd: directory });
+      line.next(isCall("session/prompt"), (_, init) => {
+        line.next(isCancel, (_, init) => silence(init));
+        return silence(init);
+      });
+      const controller = new AbortController();
+      const turn = client.prompt({ sessionId, prompt: "hello" }, { signal: controller.signal });
+      await until(() => line.asked.some(isCall("session/prompt")));
+      const begun = Date.now();
+      controller.abort();
+      await fails(turn, { kind: "aborted" });
+      ok(Date.now() - begun < 1_500, "an end at once");
+      await until(() => line.asked.some(isCancel));
+    });
+  });
+
+  it("what was given up before it began is not cancelled", async () => {
+    const line = badLine();
+    await withClient({ fetch: line.fetch }, async (client, directory) => {
+      const { sessionId } = await client.newSession({ cwd: directory });
+      const signal = AbortSignal.abort();
+      await fails(client.prompt({ sessionId, prompt: "hello" }, { signal }), { kind: "aborted" });
+      await wait(100);
+      equal(line.asked.filter(isCall("session/cancel")).length, 0);
+    });
+  });
+
+  it("a turn may take longer than a server may be silent", () =>
+    withClient({ timeout: 2_000 }, async (client, directory) => {
+      const { sessionId } = await client.newSession({ cwd: directory });
+      for (const options of [undefined, { timeout: undefined }]) {
+        const turn = await client.prompt({ sessionId, prompt: "wait 3" }, options);
+        equal(turn.stopReason, "end_turn");
+      }
     }));
 
   it("hears everything once and in order, however often the stream is cut", () => {

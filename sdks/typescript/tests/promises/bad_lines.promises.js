@@ -1,4 +1,5 @@
 import { bytes, equal, fails, numbers, ok } from "../harness/expect.js";
+import { losing } from "../harness/losing.js";
 
 const QUICK = { firstPause: 5 };
 
@@ -135,5 +136,33 @@ export default function ({ it, fresh, connect, line, runtime }) {
     const begun = Date.now();
     await fails(bad.stat("a", { signal: controller.signal }), { kind: "aborted" });
     ok(Date.now() - begun < 4_000, "an end in time");
+  });
+
+  it("a condition that still holds the second time makes nothing safe", async () => {
+    for (const condition of [{ ifMatch: "*" }, { ifNoneMatch: "another-version" }]) {
+      const { bad, good, asked } = await on("lose", 1);
+      await good.write("log", "one\n");
+      await fails(bad.append("log", "two\n", condition), { kind: "connection" });
+      equal([await asked(), await good.readText("log")], [1, "one\ntwo\n"]);
+    }
+    const { bad, good } = await on("lose", 1);
+    await good.write("a", "aXb");
+    const edit = bad.edit("a", { old: "X", new: "XX", all: true }, { ifMatch: "*" });
+    await fails(edit, { kind: "connection" });
+    equal(await good.readText("a"), "aXXb");
+  });
+
+  it("a removal of what must be there is in doubt when its answer got lost", async () => {
+    const { files, id } = await fresh();
+    await files.write("a", "A");
+    const bad = connect({ fetch: losing(), retry: QUICK }).sandbox(id).files;
+    await fails(bad.delete("a", { ifMatch: "*" }), { kind: "in_doubt" });
+    equal(await files.exists("a"), false);
+  });
+
+  it("a server that asks for a longer pause than allowed is not asked again", async () => {
+    const { bad, asked } = await on("refuse", 429, 1, 30);
+    await fails(bad.stat("a"), { status: 429, retryAfter: 30 });
+    equal(await asked(), 1);
   });
 }

@@ -1,4 +1,5 @@
 import { all, collected, equal, fails, numbers } from "../harness/expect.js";
+import { losing } from "../harness/losing.js";
 
 export default function ({ it, fresh, keep, connect }) {
   /** The files of `/v1/fs`, in a sandbox of this test alone. */
@@ -46,5 +47,34 @@ export default function ({ it, fresh, keep, connect }) {
     });
     const error = await fails(tree.delete("/workspace"), { name: "SandkeepError" });
     equal([typeof error.hint, error.operation], ["string", "files.delete"]);
+  });
+
+  it("it lists names of all letters page by page, each once", async () => {
+    const tree = await files();
+    const names = ["日", "本", "x", "a%b", "50%25", "ü"];
+    for (const name of names) await tree.write(`/workspace/${name}`, name);
+    const listed = [];
+    for await (const { name } of tree.list("/workspace", { pageSize: 1 })) {
+      listed.push(name);
+      if (listed.length > names.length) break;
+    }
+    equal(listed.sort(), names.sort());
+    const headers = { "x-next-after": "%zz" };
+    const broken = connect({ fetch: async () => new Response("[]", { headers }) });
+    await fails(all(broken.files.list()), { kind: "not_understood", operation: "files.list" });
+  });
+
+  it("a removal whose answer got lost is in doubt", async () => {
+    const sandbox = await fresh({ prefix: "/workspace" });
+    const { key } = await keep.keys.create({ role: "developer", sandboxes: [sandbox.id] });
+    await sandbox.files.write("a", "A");
+    const tree = connect({
+      fetch: losing(),
+      token: undefined,
+      key,
+      retry: { firstPause: 5 },
+    }).files;
+    await fails(tree.delete("/workspace/a"), { kind: "in_doubt" });
+    equal(await sandbox.files.exists("a"), false);
   });
 }

@@ -30,6 +30,16 @@ export default function ({ it, fresh, keep, connect, sdk, line, token }) {
     });
   });
 
+  it("a runtime that loses its own patience is told as timeout", async () => {
+    for (const code of ["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]) {
+      const cause = Object.assign(new Error("too late"), { code });
+      const fetch = async () => {
+        throw new TypeError("fetch failed", { cause });
+      };
+      await fails(connect({ fetch }).health(), { kind: "timeout", operation: "health" });
+    }
+  });
+
   it("something else that answers is told as not understood", async () => {
     const fetch = async () => new Response("<html>hello</html>", { status: 200 });
     await fails(connect({ fetch }).health(), { kind: "not_understood", operation: "health" });

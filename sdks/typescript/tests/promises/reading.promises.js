@@ -1,6 +1,6 @@
 import { all, bytes, collected, equal, fails, numbers, ok, text } from "../harness/expect.js";
 
-export default function ({ it, fresh }) {
+export default function ({ it, fresh, connect, keep, unique }) {
   it("a file is read as bytes, text, JSON or a stream", async () => {
     const { files } = await fresh();
     const content = bytes("\uFEFFgrüße\0\n");
@@ -61,6 +61,41 @@ export default function ({ it, fresh }) {
     const head = await files.head("a");
     equal([head.version, head.size], [version, 5]);
     ok(Math.abs(head.modified.getTime() - Date.now()) < 60_000, "a time that is now");
+  });
+
+  it("a head has no bytes, and is refused as the file would be", async () => {
+    const { files } = await fresh();
+    await files.write("a", "12345");
+    const head = await files.head("a");
+    await fails(() => head.text(), { name: "SandkeepError", kind: "invalid_argument" });
+    await files.mkdir("dir");
+    const nowhere = keep.sandbox(unique("none")).files;
+    for (const [place, path] of [
+      [files, "dir"],
+      [files, "nothing"],
+      [nowhere, "a"],
+    ]) {
+      const { kind, status } = await fails(place.get(path), { name: "SandkeepError" });
+      await fails(place.head(path), { kind, status, operation: "files.head" });
+    }
+  });
+
+  it("bytes are taken once", async () => {
+    const { files } = await fresh();
+    await files.write("a", "12345");
+    const file = await files.get("a");
+    equal(await file.text(), "12345");
+    await fails(() => file.text(), { name: "SandkeepError", kind: "invalid_argument" });
+    const other = await files.get("a");
+    other.cancel();
+    await fails(() => other.bytes(), { name: "SandkeepError", kind: "invalid_argument" });
+  });
+
+  it("a whole file in place of a part is not taken for the part", async () => {
+    const fetch = async () => new Response("0123456789", { status: 200 });
+    const { files } = connect({ fetch }).sandbox("any");
+    const range = { start: 2, end: 5 };
+    await fails(files.readText("a", { range }), { kind: "not_understood" });
   });
 
   it("a large file comes as it is taken, and tells how far it is", async () => {

@@ -143,4 +143,51 @@ export default function ({ it, fresh, connect, line, unique, keep }) {
     };
     await fails(walk, { status: 502, operation: "files.watch" });
   });
+
+  /** The files of a server that answers each watch with the next of these; with the last for ever. */
+  function answering(...answers) {
+    const asked = [];
+    const fetch = async () => {
+      asked.push(Date.now());
+      const [status, headers, body] = answers.length > 1 ? answers.shift() : answers[0];
+      return new Response(body, { status, headers });
+    };
+    const client = connect({ fetch, retry: { retries: 0 } });
+    return { files: client.sandbox("any").files, asked };
+  }
+
+  const EVENTS = { "content-type": "text/event-stream" };
+  const event = (id, data) => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+  const walked = async (watch) => {
+    for await (const notice of watch) if (notice.change !== "here") return notice;
+  };
+
+  it("an answer that is no stream of events is not asked for again", async () => {
+    const { files, asked } = answering([200, { "content-type": "text/html" }, "<html>"]);
+    await fails(walked(files.watch()), { kind: "not_understood", operation: "files.watch" });
+    equal(asked.length, 1);
+  });
+
+  it("a server that never says anything is asked less and less, and not for ever", async () => {
+    const { files, asked } = answering([200, EVENTS, ""]);
+    await fails(walked(files.watch("", { patience: 900 })), { kind: "connection" });
+    ok(asked.length >= 3 && asked.length <= 6, `3 to 6 tries, not ${asked.length}`);
+  });
+
+  it("a server that has no time is asked again when it says so", async () => {
+    const { files, asked } = answering(
+      [200, EVENTS, event(1, { change: "here" })],
+      [429, { "retry-after": "1" }, ""],
+      [200, EVENTS, event(2, { change: "created", path: "a" })],
+    );
+    equal((await walked(files.watch())).path, "a");
+    ok(asked[2] - asked[1] >= 950, "a pause as long as retry-after says");
+
+    const busy = answering(
+      [200, EVENTS, event(1, { change: "here" })],
+      [429, { "retry-after": "60" }, ""],
+    );
+    const watch = busy.files.watch("", { patience: 500 });
+    await fails(walked(watch), { kind: "too_many_requests", retryAfter: 60 });
+  });
 }
