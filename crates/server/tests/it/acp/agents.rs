@@ -320,6 +320,21 @@ async fn another_agent_under_the_same_name_is_a_conflict() {
 }
 
 #[tokio::test]
+async fn whoever_only_asks_how_a_stream_begins_takes_nobodys_place() {
+    let server = Server::start().await;
+    let client = Client::new(&server, "s1");
+    client.begin(json!({})).await;
+    let mut first = client.listen(Some(2)).await;
+    for _ in 0..8 {
+        let answer = server.send(client.ask("HEAD", "")).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+    }
+    client.prompt(2, "mock-session-1", "hello").await;
+    assert_eq!(first.next().await.unwrap().id, 3);
+}
+
+#[tokio::test]
 async fn an_unknown_agent_cannot_be_listened_to() {
     let server = Server::start().await;
     let answer = server.get("/v1/acp/nobody").await;
