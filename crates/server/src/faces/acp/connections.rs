@@ -322,9 +322,11 @@ mod tests {
     use std::time::Duration;
 
     use engine::KeyId;
+    use futures::FutureExt as _;
     use serde_json::json;
 
     use super::*;
+    use crate::jsonrpc::Call;
 
     const IDLE: Duration = Duration::from_secs(60);
 
@@ -402,6 +404,33 @@ mod tests {
         drop(reader);
         tokio::time::advance(IDLE).await;
         assert!(connections.find(None, &listening.to_string()).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_ends_with_its_connection_however_that_ends() {
+        let connections = connections(9, 9);
+        let begin = |connection: &Connection| {
+            let mock = connection.mock.as_ref().unwrap();
+            mock.adopt("s", "/");
+            let prompt = json!([{"type": "text", "text": "wait 60\nwait 60"}]);
+            let params = Some(json!({"sessionId": "s", "prompt": prompt}));
+            mock.ask(1.into(), Call { method: "session/prompt".to_owned(), params }).answer
+        };
+        for number in 0..3 {
+            let connection = connections.open(None, "mock").unwrap();
+            let turn = begin(&connection);
+            if number > 0 {
+                tokio::time::advance(IDLE).await;
+            }
+            match number {
+                0 => connections.close(None, &connection.to_string()).unwrap(),
+                1 => assert_eq!(connections.count(), 0),
+                _ => drop(connections.find(None, &connection.to_string()).unwrap_err()),
+            }
+            let reply = turn.now_or_never().expect("the turn goes on").unwrap();
+            let reply = serde_json::to_value(reply).unwrap();
+            assert_eq!(reply["result"]["stopReason"], "cancelled");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -285,9 +285,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_gives_up_ends_his_own_turn_and_no_other() {
         let (agent, _outbox) = agent(Replies::ToWhoeverWaits);
-        let ask = |session: &str, text: &str| match prompt(&json!(1), session, text) {
-            Message::Request(id, call) => agent.ask(id, call),
-            other => panic!("{other:?}"),
+        let ask = |session: &str, text: &str| {
+            let Message::Request(id, call) = prompt(&json!(1), session, text) else {
+                panic!("no request")
+            };
+            agent.ask(id, call)
         };
         let first = ask("s1", "quick");
         let second = ask("s1", "wait 50");
