@@ -13,14 +13,17 @@ use crate::{Actor, Error, ErrorKind, Result, SandboxId, SandboxPath, UnixTime};
 /// What all notes of one session may take, in bytes.
 const MOST_NOTES: usize = 4096;
 
-/// The open sessions of all sandboxes. Idle ones make room when the table is full.
+/// The open sessions of all sandboxes. Idle ones make room when others come, and those that ended when
+/// the table is full.
 ///
 /// A session belongs to whoever opened it: nobody else can use it, or learn that there is one.
 #[derive(Debug)]
 pub struct Sessions {
-    open: Mutex<HashMap<SessionOwner, BTreeMap<Arc<str>, Kept>>>,
+    open: Mutex<Open>,
     room: SessionRoom,
 }
+
+type Open = HashMap<SessionOwner, BTreeMap<Arc<str>, Kept>>;
 
 /// How many sessions there may be, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +107,7 @@ impl Sessions {
             let message = format!("session already exists: {id}");
             return Err(Error::new(ErrorKind::SessionExists, message));
         }
-        self.check_room(&open, owner.by)?;
+        self.make_room(&mut open, owner.by)?;
         let (id, time): (Arc<str>, _) = (id.into(), now());
         let session = Session {
             id: Arc::clone(&id),
@@ -120,20 +123,14 @@ impl Sessions {
         Ok(session)
     }
 
-    fn check_room(
-        &self,
-        open: &HashMap<SessionOwner, BTreeMap<Arc<str>, Kept>>,
-        by: Option<Actor>,
-    ) -> Result<()> {
+    /// Refuses one more session if there is no room, and none that ended to make some.
+    fn make_room(&self, open: &mut Open, by: Option<Actor>) -> Result<()> {
         let SessionRoom { most, each, .. } = self.room;
-        let count = |of: &dyn Fn(&SessionOwner) -> bool| -> usize {
-            open.iter().filter(|(owner, _)| of(owner)).map(|(_, sessions)| sessions.len()).sum()
-        };
         // Whoever has the server's own token, or needs none, is the operator.
         let is_key = matches!(by, Some(Actor::Key(_)));
-        let message = if is_key && count(&|owner| owner.by == by) >= each {
+        let message = if is_key && !has_room(open, each, |owner| owner.by == by) {
             format!("the key has {each} sessions open, which is the most")
-        } else if count(&|_| true) >= most {
+        } else if !has_room(open, most, |_| true) {
             format!("{most} sessions are open, which is the most")
         } else {
             return Ok(());
@@ -245,6 +242,29 @@ impl Sessions {
     }
 }
 
+/// Whether there are fewer sessions of some owners than so many, once the one of them that ended and was
+/// not used for longest has gone.
+fn has_room(open: &mut Open, most: usize, of: impl Fn(&SessionOwner) -> bool) -> bool {
+    let theirs = || open.iter().filter(|(owner, _)| of(owner));
+    if theirs().map(|(_, sessions)| sessions.len()).sum::<usize>() < most {
+        return true;
+    }
+    let all = theirs().flat_map(|(owner, sessions)| sessions.values().map(move |it| (owner, it)));
+    let ended = all.filter(|(_, kept)| kept.session.ended).min_by_key(|(_, kept)| kept.used);
+    let Some((owner, id)) =
+        ended.map(|(owner, kept)| (owner.clone(), Arc::clone(&kept.session.id)))
+    else {
+        return false;
+    };
+    if let Some(sessions) = open.get_mut(&owner) {
+        sessions.remove(&id);
+        if sessions.is_empty() {
+            open.remove(&owner);
+        }
+    }
+    true
+}
+
 fn check_notes(notes: &BTreeMap<String, String>) -> Result<()> {
     let bytes: usize = notes.iter().map(|(name, text)| name.len() + text.len()).sum();
     if bytes <= MOST_NOTES {
@@ -350,6 +370,44 @@ mod tests {
         let sessions = table(1, LONG);
         open(&sessions, None, "s1").unwrap();
         assert_eq!(open(&sessions, None, "s2"), Err(ErrorKind::LimitExceeded));
+    }
+
+    #[test]
+    fn sessions_that_ended_make_room_and_the_longest_unused_first() {
+        let sessions = table(3, LONG);
+        for id in ["s1", "s2", "s3"] {
+            open(&sessions, None, id).unwrap();
+        }
+        for id in ["s2", "s1"] {
+            sessions.end(&main(None), id).unwrap();
+        }
+        let ids = || -> Vec<String> {
+            let page = sessions.list(&main(None), None, 9, |_| true);
+            page.sessions.iter().map(|session| session.id.to_string()).collect()
+        };
+        open(&sessions, None, "s4").unwrap();
+        assert_eq!(ids(), ["s1", "s3", "s4"]);
+        open(&sessions, None, "s5").unwrap();
+        assert_eq!(ids(), ["s3", "s4", "s5"]);
+        assert_eq!(open(&sessions, None, "s6"), Err(ErrorKind::LimitExceeded));
+    }
+
+    #[test]
+    fn a_key_at_its_share_makes_room_of_its_own_sessions_alone() {
+        let sessions = Sessions::new(SessionRoom { most: 4, each: 2, idle: LONG });
+        let (one, other) = (key("aaaaaaaaaaaa"), key("bbbbbbbbbbbb"));
+        for (by, id) in [(other, "s1"), (other, "s2"), (one, "s1"), (one, "s2")] {
+            open(&sessions, by, id).unwrap();
+        }
+        sessions.end(&main(other), "s1").unwrap();
+        assert_eq!(open(&sessions, one, "s3"), Err(ErrorKind::LimitExceeded));
+        assert!(sessions.find(&main(other), "s1").is_ok());
+        sessions.end(&main(one), "s1").unwrap();
+        open(&sessions, one, "s3").unwrap();
+        assert!(sessions.find(&main(one), "s1").is_err());
+        // Where everything is full, whatever ended goes.
+        open(&sessions, None, "s1").unwrap();
+        assert!(sessions.find(&main(other), "s1").is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -21,6 +22,10 @@ use crate::places::{Place, Places};
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 /// How many clients may be told at once that there are too many.
 const MOST_REFUSALS: usize = 32;
+/// How long any client may say nothing of what it was sent, and how much longer it may than it may
+/// pause.
+const LEAST_PAUSE: Duration = Duration::from_secs(30);
+const MARGIN: Duration = Duration::from_secs(15);
 /// What a client is told when there are too many.
 const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/problem+json\r\n\
@@ -96,6 +101,9 @@ impl Door {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot send small answers at once");
         }
+        if let Err(error) = expect_news(&stream, self.app.timeouts.progress) {
+            tracing::debug!(%error, "cannot say how long a client may be gone");
+        }
         match self.places.take() {
             Some(place) => self.serve(stream, place),
             None => self.refuse(stream),
@@ -144,6 +152,14 @@ impl Door {
     }
 }
 
+/// Ends a connection whose other side says nothing of what it was sent for somewhat longer than a
+/// client may pause. A client that vanished would be written to for a quarter of an hour otherwise,
+/// and nobody could take the place of its stream.
+fn expect_news(stream: &TcpStream, progress: Duration) -> rustix::io::Result<()> {
+    let longest = progress.max(LEAST_PAUSE).saturating_add(MARGIN);
+    set_tcp_user_timeout(stream, u32::try_from(longest.as_millis()).unwrap_or(u32::MAX))
+}
+
 /// Counts a connection as long as it lasts, also when its task ends by a panic.
 struct Connected<'a>(&'a App);
 
@@ -156,6 +172,17 @@ impl Drop for Connected<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_client_may_be_gone_for_somewhat_longer_than_it_may_pause() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        for (progress, expected) in [(1, 45_000), (30, 45_000), (100, 115_000)] {
+            expect_news(&stream, Duration::from_secs(progress)).unwrap();
+            let told = rustix::net::sockopt::tcp_user_timeout(&stream).unwrap();
+            assert_eq!(told, expected);
+        }
+    }
 
     #[test]
     fn the_refusal_has_the_length_it_says() {

@@ -34,7 +34,16 @@ impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for Json<T, M
 
 /// Refuses a body that does not say that it is JSON.
 pub(crate) fn expect_json(headers: &HeaderMap) -> Result<(), Problem> {
-    if !is_json(headers) {
+    expect(is_json(headers), headers)
+}
+
+/// The same, where it must be JSON and nothing that is made of it.
+pub(crate) fn expect_plain_json(headers: &HeaderMap) -> Result<(), Problem> {
+    expect(essence(headers).is_some_and(|essence| essence == "application/json"), headers)
+}
+
+fn expect(is_json: bool, headers: &HeaderMap) -> Result<(), Problem> {
+    if !is_json {
         let detail = "Expected request with `Content-Type: application/json`";
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         return Err(Problem::plain(status, Class::MEDIA_TYPE, detail)
@@ -69,15 +78,16 @@ pub(crate) async fn gather(body: Body, app: &App, most: usize) -> Result<Bytes, 
 
 /// Whether a body is said to be JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    let essence = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split(';').next())
-        .map(|essence| essence.trim().to_ascii_lowercase());
-    essence.is_some_and(|essence| {
+    essence(headers).is_some_and(|essence| {
         let subtype = essence.strip_prefix("application/");
         subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
     })
+}
+
+/// What a body is said to be, without parameters.
+fn essence(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok())?;
+    value.split(';').next().map(|essence| essence.trim().to_ascii_lowercase())
 }
 
 fn refuse(err: &serde_json::Error) -> Problem {

@@ -158,6 +158,10 @@ mod tests {
         let nameless: Vec<_> =
             all.filter(|(route, method)| operation(route, method).is_none()).collect();
         assert_eq!(nameless, []);
+        // Whoever asks how an answer begins asks for it.
+        for route in ["/v2/rpc", "/v1/acp", "/v1/acp/{server_id}"] {
+            assert_eq!(operation(route, &Method::HEAD), operation(route, &Method::GET), "{route}");
+        }
         assert!(paths.len() > 40);
     }
 }

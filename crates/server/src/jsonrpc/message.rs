@@ -7,6 +7,9 @@ use serde_json::{Map, Number, Value};
 
 use super::reply::{Failure, Reply};
 
+/// The longest text that is an id. It is kept as long as somebody waits for an answer.
+const LONGEST_ID: usize = 256;
+
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Message {
@@ -53,8 +56,8 @@ impl Message {
     fn of_fields(mut fields: Map<String, Value>) -> Self {
         let id = match fields.remove("id").map(Id::of) {
             None => None,
-            Some(Some(id)) => Some(id),
-            Some(None) => return Self::invalid(Id::Null, "id must be a string, a number or null"),
+            Some(Ok(id)) => Some(id),
+            Some(Err(words)) => return Self::invalid(Id::Null, words),
         };
         let told = id.clone().unwrap_or(Id::Null);
         match fields.remove("jsonrpc") {
@@ -104,13 +107,24 @@ impl Message {
 }
 
 impl Id {
-    /// The id that a value is; none if it can be none.
-    fn of(value: Value) -> Option<Self> {
+    /// The id that a value is, or why it can be none.
+    fn of(value: Value) -> Result<Self, &'static str> {
         match value {
-            Value::Null => Some(Self::Null),
-            Value::Number(number) => Some(Self::Number(number)),
-            Value::String(text) => Some(Self::Text(text)),
-            Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+            Value::Null => Ok(Self::Null),
+            Value::Number(number) => Ok(Self::Number(number)),
+            Value::String(text) if text.len() > LONGEST_ID => Err("an id has at most 256 bytes"),
+            Value::String(text) => Ok(Self::Text(text)),
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+                Err("id must be a string, a number or null")
+            }
+        }
+    }
+
+    /// The number that it is, if it is a count.
+    pub(crate) fn as_count(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => number.as_u64(),
+            Self::Null | Self::Text(_) => None,
         }
     }
 }
@@ -173,6 +187,14 @@ mod tests {
                 (json!(null), "id must be a string, a number or null")
             );
         }
+    }
+
+    #[test]
+    fn an_id_has_a_longest_length() {
+        let of = |length| json!({"jsonrpc": "2.0", "id": "x".repeat(length), "method": "m"});
+        assert!(matches!(Message::of(of(LONGEST_ID)), Message::Request(..)));
+        let (told, words) = refused(of(LONGEST_ID + 1));
+        assert_eq!((told, words.as_str()), (json!(null), "an id has at most 256 bytes"));
     }
 
     #[test]

@@ -42,6 +42,11 @@ impl Reply {
         Self { outcome, ..self }
     }
 
+    /// The same to whoever sent this id.
+    pub(crate) fn to(self, id: Id) -> Self {
+        Self { id, ..self }
+    }
+
     /// The same with a failure in place of what came of it.
     pub(crate) fn instead(self, failure: Failure) -> Self {
         Self { outcome: Err(Box::new(failure)), ..self }

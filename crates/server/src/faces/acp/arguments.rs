@@ -128,11 +128,6 @@ impl Arguments {
         self.fields.remove(name).filter(|value| !value.is_null())
     }
 
-    /// All of them, as they are.
-    pub(super) fn all(&self) -> Value {
-        Value::Object(self.fields.clone())
-    }
-
     /// All that are left.
     pub(super) fn rest(self) -> Map<String, Value> {
         self.fields

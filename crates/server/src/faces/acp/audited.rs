@@ -15,6 +15,7 @@ use crate::visit::Visit;
 const OPERATIONS: &[(&str, &str, &str)] = &[
     ("POST", "/v2/rpc", "call"),
     ("GET", "/v2/rpc", "listen"),
+    ("HEAD", "/v2/rpc", "listen"),
     ("DELETE", "/v2/rpc", "close_connection"),
     ("GET", "/v2/fs/file", "read"),
     ("HEAD", "/v2/fs/file", "read"),

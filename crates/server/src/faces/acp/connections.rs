@@ -41,6 +41,8 @@ pub(crate) struct Connections {
     table: Mutex<Table>,
     room: AgentRoom,
     common: Arc<CommonStore>,
+    /// Held while a turn begins, so that no two begin in one session.
+    beginning: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +79,8 @@ pub(super) struct Connection {
 
 impl Connections {
     pub(crate) fn new(room: AgentRoom) -> Self {
-        Self { table: Mutex::default(), room, common: CommonStore::new(COMMON) }
+        let (table, beginning) = Default::default();
+        Self { table, room, common: CommonStore::new(COMMON), beginning }
     }
 
     /// Opens a connection.
@@ -86,8 +89,8 @@ impl Connections {
         by: Option<Actor>,
         agent: &'static str,
     ) -> Result<Arc<Connection>, Problem> {
+        self.forget_idle();
         let mut table = self.table.lock();
-        self.forget_idle(&mut table);
         let AgentRoom { most, each, .. } = self.room;
         // Whoever has the server's own token, or needs none, is the operator.
         let is_key = matches!(by, Some(Actor::Key(_)));
@@ -99,7 +102,7 @@ impl Connections {
             return Err(too_many(&format!("there are {most} connections, which is the most")));
         }
         table.last += 1;
-        let outbox = Outbox::new(OUTBOX, &self.common);
+        let outbox = Outbox::new(OUTBOX, &self.common, by);
         let is_mock = agent == "mock";
         let connection = Arc::new(Connection {
             number: table.last,
@@ -117,12 +120,11 @@ impl Connections {
 
     /// The connection that a request names, if it is the caller's own. That is a use of it.
     pub(super) fn find(&self, by: Option<Actor>, id: &str) -> Result<Arc<Connection>, Problem> {
-        let mut table = self.table.lock();
-        let found = table.named(id).cloned();
+        let found = self.table.lock().named(id).cloned();
         match found {
             Some(connection) if self.is_idle(&connection) => {
-                connection.outbox.close();
-                table.open.remove(&connection.number);
+                self.table.lock().open.remove(&connection.number);
+                connection.end();
                 Err(unknown())
             }
             Some(connection) if connection.by == by => {
@@ -135,31 +137,64 @@ impl Connections {
         }
     }
 
-    /// Closes a connection, if it is the caller's own.
-    pub(super) fn close(&self, by: Option<Actor>, id: &str) {
-        let mut table = self.table.lock();
-        let own = table.named(id).filter(|connection| connection.by == by).cloned();
-        if let Some(connection) = own {
-            connection.outbox.close();
-            table.open.remove(&connection.number);
+    /// Closes a connection, if it is the caller's own. One that is not there is closed already.
+    pub(super) fn close(&self, by: Option<Actor>, id: &str) -> Result<(), Problem> {
+        let closed = {
+            let mut table = self.table.lock();
+            match table.named(id) {
+                Some(connection) if connection.by != by => return Err(unknown().refusal()),
+                Some(connection) => {
+                    let number = connection.number;
+                    table.open.remove(&number)
+                }
+                None => None,
+            }
+        };
+        if let Some(connection) = closed {
+            connection.end();
+        }
+        Ok(())
+    }
+
+    /// The connections of somebody that follow a session.
+    pub(super) fn followers(&self, by: Option<Actor>, session: &str) -> Vec<Arc<Connection>> {
+        let following = |connection: &&Arc<Connection>| {
+            connection.by == by && connection.followed.lock().contains(session)
+        };
+        self.table.lock().open.values().filter(following).cloned().collect()
+    }
+
+    /// Begins a turn in a session, unless it is in one by any connection of its owner: then nothing.
+    pub(super) fn begin_turn<T>(
+        &self,
+        by: Option<Actor>,
+        session: &str,
+        begin: impl FnOnce() -> T,
+    ) -> Option<T> {
+        let _held = self.beginning.lock();
+        let followers = self.followers(by, session);
+        let mut agents = followers.iter().filter_map(|connection| connection.mock.as_ref());
+        (!agents.any(|agent| agent.is_in_turn(session))).then(begin)
+    }
+
+    /// Ends the turn that a session is in, by whichever connection of its owner.
+    pub(super) fn cancel_turn(&self, by: Option<Actor>, session: &str) {
+        for connection in self.followers(by, session) {
+            connection.mock.iter().for_each(|mock| mock.cancel(session));
         }
     }
 
-    /// Tells every connection of somebody that follows a session that it has ended. How many there
-    /// are.
+    /// Tells every connection of somebody that follows a session that it has ended, and no more of it
+    /// then. How many there are.
     pub(super) fn tell_end(
         &self,
         by: Option<Actor>,
         session: &str,
         message: &impl Serialize,
     ) -> usize {
-        let following = |connection: &&Arc<Connection>| {
-            connection.by == by && connection.followed.lock().contains(session)
-        };
-        let listeners: Vec<_> =
-            self.table.lock().open.values().filter(following).cloned().collect();
+        let listeners = self.followers(by, session);
         for connection in &listeners {
-            connection.mock.iter().for_each(|mock| mock.forget(session));
+            connection.leave(session);
             connection.outbox.post(message);
         }
         listeners.len()
@@ -167,19 +202,18 @@ impl Connections {
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        let mut table = self.table.lock();
-        self.forget_idle(&mut table);
-        table.open.len()
+        self.forget_idle();
+        self.table.lock().open.len()
     }
 
-    fn forget_idle(&self, table: &mut Table) {
-        table.open.retain(|_, connection| {
-            let is_idle = self.is_idle(connection);
-            if is_idle {
-                connection.outbox.close();
-            }
-            !is_idle
-        });
+    fn forget_idle(&self) {
+        let idle: Vec<_> = {
+            let mut table = self.table.lock();
+            table.open.extract_if(|_, connection| self.is_idle(connection)).collect()
+        };
+        for (_, connection) in idle {
+            connection.end();
+        }
     }
 
     /// Whether nobody has used a connection for long. Whoever listens uses it.
@@ -196,15 +230,20 @@ impl Connection {
     /// Tells the client what happens in a session from now on.
     pub(super) fn follow(&self, session: &Arc<str>) -> Result<(), Problem> {
         let mut followed = self.followed.lock();
-        if followed.len() >= MOST_FOLLOWED && !followed.contains(session) {
-            let message = format!("a connection follows at most {MOST_FOLLOWED} sessions");
-            return Err(Problem::new(StatusCode::BAD_REQUEST, Class::LIMIT_EXCEEDED, &message)
-                .message(&message)
-                .kind("limit_exceeded")
-                .hint("detach from one with _sandboxagent/session/detach"));
-        }
+        check_room(&followed, Some(session))?;
         followed.insert(Arc::clone(session));
         Ok(())
+    }
+
+    /// Refuses a session that could not be followed, before it is opened.
+    pub(super) fn check_room(&self, session: Option<&str>) -> Result<(), Problem> {
+        check_room(&self.followed.lock(), session)
+    }
+
+    /// Ends it: nobody waits for its agent, or listens, any more.
+    fn end(&self) {
+        self.mock.iter().for_each(|mock| mock.end());
+        self.outbox.close();
     }
 
     /// Tells it no more.
@@ -230,6 +269,17 @@ impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}", self.number)
     }
+}
+
+fn check_room(followed: &BTreeSet<Arc<str>>, session: Option<&str>) -> Result<(), Problem> {
+    if followed.len() < MOST_FOLLOWED || session.is_some_and(|session| followed.contains(session)) {
+        return Ok(());
+    }
+    let message = format!("a connection follows at most {MOST_FOLLOWED} sessions");
+    Err(Problem::new(StatusCode::BAD_REQUEST, Class::LIMIT_EXCEEDED, &message)
+        .message(&message)
+        .kind("limit_exceeded")
+        .hint("detach from one with _sandboxagent/session/detach"))
 }
 
 /// The id of the connection that a request names, if it names one.
@@ -272,9 +322,11 @@ mod tests {
     use std::time::Duration;
 
     use engine::KeyId;
+    use futures::FutureExt as _;
     use serde_json::json;
 
     use super::*;
+    use crate::jsonrpc::Call;
 
     const IDLE: Duration = Duration::from_secs(60);
 
@@ -312,10 +364,10 @@ mod tests {
         assert!(now.find(None, "acp_conn_1").is_ok());
         for wrong in [&old, "acp_conn_1.", ".", &format!("{new}."), &format!("{new}x")] {
             assert_eq!(kind(&now.find(None, wrong).unwrap_err()), "connection_not_found");
-            now.close(None, wrong);
+            now.close(None, wrong).unwrap();
         }
         assert_eq!(now.count(), 1);
-        now.close(None, &new);
+        now.close(None, &new).unwrap();
         assert_eq!(now.count(), 0);
     }
 
@@ -330,7 +382,8 @@ mod tests {
             let told = |problem: &Problem| serde_json::to_value(problem.details()).unwrap();
             assert_eq!(told(&foreign), told(&unknown));
             assert!(foreign.told().is_refusal && !unknown.told().is_refusal);
-            connections.close(stranger, "acp_conn_1");
+            let kept = connections.close(stranger, "acp_conn_1").unwrap_err();
+            assert!(kept.told().is_refusal);
         }
         assert!(connections.find(one, "acp_conn_1").is_ok());
     }
@@ -354,6 +407,33 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_turn_ends_with_its_connection_however_that_ends() {
+        let connections = connections(9, 9);
+        let begin = |connection: &Connection| {
+            let mock = connection.mock.as_ref().unwrap();
+            mock.adopt("s", "/");
+            let prompt = json!([{"type": "text", "text": "wait 60\nwait 60"}]);
+            let params = Some(json!({"sessionId": "s", "prompt": prompt}));
+            mock.ask(1.into(), Call { method: "session/prompt".to_owned(), params }).answer
+        };
+        for number in 0..3 {
+            let connection = connections.open(None, "mock").unwrap();
+            let turn = begin(&connection);
+            if number > 0 {
+                tokio::time::advance(IDLE).await;
+            }
+            match number {
+                0 => connections.close(None, &connection.to_string()).unwrap(),
+                1 => assert_eq!(connections.count(), 0),
+                _ => drop(connections.find(None, &connection.to_string()).unwrap_err()),
+            }
+            let reply = turn.now_or_never().expect("the turn goes on").unwrap();
+            let reply = serde_json::to_value(reply).unwrap();
+            assert_eq!(reply["result"]["stopReason"], "cancelled");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn their_number_is_bounded_for_each_key_and_for_all() {
         let connections = connections(4, 2);
         let one = key("aaaaaaaaaaaa");
@@ -362,7 +442,7 @@ mod tests {
         assert_eq!(open(one), Err("too_many_requests".to_owned()));
         assert_eq!([open(None), open(None)], [Ok(()), Ok(())]);
         assert_eq!(open(key("bbbbbbbbbbbb")), Err("too_many_requests".to_owned()));
-        connections.close(one, "acp_conn_1");
+        connections.close(one, "acp_conn_1").unwrap();
         assert_eq!(open(one), Ok(()));
         tokio::time::advance(IDLE).await;
         assert_eq!(open(one), Ok(()));
@@ -384,5 +464,11 @@ mod tests {
         let many = (0..MOST_FOLLOWED).map(|n| one.follow(&n.to_string().into()));
         assert!(many.into_iter().all(|followed| followed.is_ok()));
         assert!(one.follow(&session).is_err());
+        assert!(one.check_room(None).is_err() && one.check_room(Some("s1")).is_err());
+        assert!(one.check_room(Some("0")).is_ok());
+        // What has ended is followed no more.
+        assert_eq!(connections.tell_end(None, "0", &json!(4)), 1);
+        assert_eq!(connections.tell_end(None, "0", &json!(5)), 0);
+        assert!(one.follow(&session).is_ok());
     }
 }

@@ -3,13 +3,15 @@
 //! An outbox is a ring: it keeps the newest messages, so many of them and so many bytes, whether they
 //! were sent or not, so that a client that was cut off gets exactly what it missed. All outboxes of a
 //! server share one more bound: each may keep a few messages whatever the others do, and beyond those
-//! it draws on a common store. Whoever finds that empty lets his own oldest go. What is gone before it
-//! was read is told to whoever reads next, never passed over.
+//! it draws on a common store, of which a key has a share. Whoever finds that empty, or has drawn his
+//! share, lets his own oldest go. What is gone before it was read is told to whoever reads next, never
+//! passed over.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::Actor;
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
@@ -27,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How often meanwhile the one before is asked whether it is still there. A client that closed its
 /// side might be waiting for the rest: only writing to it tells, and only the second time.
 const PROBE: Duration = Duration::from_millis(100);
+/// The outboxes of one key together draw at most one part in so many of the common store.
+const SHARES: usize = 8;
 /// How many may listen to one outbox. Whoever comes then takes the place of the one who came first.
 const MOST_LISTENERS: usize = 4;
 
@@ -39,22 +43,46 @@ pub(in crate::faces) struct OutboxRoom {
 
 /// The bytes that all outboxes may keep together, beyond a few of each.
 #[derive(Debug)]
-pub(in crate::faces) struct CommonStore(Mutex<usize>);
+pub(in crate::faces) struct CommonStore {
+    drawn: Mutex<Drawn>,
+    most: usize,
+}
+
+/// How much of a common store is in use.
+#[derive(Debug, Default)]
+struct Drawn {
+    total: usize,
+    /// By those who draw something.
+    each: HashMap<Option<Actor>, usize>,
+}
 
 impl CommonStore {
     pub(in crate::faces) fn new(bytes: usize) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(bytes)))
+        Arc::new(Self { drawn: Mutex::default(), most: bytes })
     }
 
-    fn take(&self, bytes: usize) -> bool {
-        let mut left = self.0.lock();
-        let rest = left.checked_sub(bytes);
-        *left = rest.unwrap_or(*left);
-        rest.is_some()
+    fn take(&self, by: Option<Actor>, bytes: usize) -> bool {
+        let mut drawn = self.drawn.lock();
+        let own = drawn.each.get(&by).copied().unwrap_or_default() + bytes;
+        // Whoever has the server's own token, or needs none, is the operator.
+        let is_key = matches!(by, Some(Actor::Key(_)));
+        if drawn.total + bytes > self.most || is_key && own > self.most / SHARES {
+            return false;
+        }
+        drawn.total += bytes;
+        drawn.each.insert(by, own);
+        true
     }
 
-    fn give_back(&self, bytes: usize) {
-        *self.0.lock() += bytes;
+    fn give_back(&self, by: Option<Actor>, bytes: usize) {
+        let mut drawn = self.drawn.lock();
+        drawn.total = drawn.total.saturating_sub(bytes);
+        if let Some(own) = drawn.each.get_mut(&by) {
+            *own = own.saturating_sub(bytes);
+            if *own == 0 {
+                drawn.each.remove(&by);
+            }
+        }
     }
 }
 
@@ -68,6 +96,8 @@ pub(in crate::faces) struct Outbox {
     left: Notify,
     room: OutboxRoom,
     common: Arc<CommonStore>,
+    /// Whose share of it is drawn.
+    by: Option<Actor>,
 }
 
 #[derive(Debug, Default)]
@@ -104,9 +134,13 @@ pub(in crate::faces) enum Delivery {
 pub(in crate::faces) struct Taken;
 
 impl Outbox {
-    pub(in crate::faces) fn new(room: OutboxRoom, common: &Arc<CommonStore>) -> Arc<Self> {
-        let (news, left) = (watch::Sender::new(()), Notify::new());
-        Arc::new(Self { state: Mutex::default(), news, left, room, common: Arc::clone(common) })
+    pub(in crate::faces) fn new(
+        room: OutboxRoom,
+        common: &Arc<CommonStore>,
+        by: Option<Actor>,
+    ) -> Arc<Self> {
+        let (news, left, common) = (watch::Sender::new(()), Notify::new(), Arc::clone(common));
+        Arc::new(Self { state: Mutex::default(), news, left, room, common, by })
     }
 
     /// Puts a message in, at the cost of the oldest ones. The number that it has; what comes behind
@@ -148,10 +182,10 @@ impl Outbox {
     /// Draws on the common store, or gives back to it, until so many bytes may be kept.
     fn draw(&self, state: &mut State, total: usize) -> bool {
         let needed = total.saturating_sub(OWN);
-        if needed > state.drawn && !self.common.take(needed - state.drawn) {
+        if needed > state.drawn && !self.common.take(self.by, needed - state.drawn) {
             return false;
         }
-        self.common.give_back(state.drawn.saturating_sub(needed));
+        self.common.give_back(self.by, state.drawn.saturating_sub(needed));
         state.drawn = needed;
         true
     }
@@ -265,7 +299,7 @@ impl Outbox {
 
 impl Drop for Outbox {
     fn drop(&mut self) {
-        self.common.give_back(self.state.get_mut().drawn);
+        self.common.give_back(self.by, self.state.get_mut().drawn);
     }
 }
 
@@ -318,12 +352,13 @@ impl Drop for Reader {
 
 #[cfg(test)]
 mod tests {
+    use engine::KeyId;
     use futures::FutureExt as _;
 
     use super::*;
 
     fn outbox(messages: usize, bytes: usize) -> Arc<Outbox> {
-        Outbox::new(OutboxRoom { messages, bytes }, &CommonStore::new(1024 * 1024))
+        Outbox::new(OutboxRoom { messages, bytes }, &CommonStore::new(1024 * 1024), None)
     }
 
     /// What is there by now.
@@ -389,7 +424,7 @@ mod tests {
     async fn all_outboxes_together_keep_no_more_than_the_common_store_and_a_few_each() {
         let common = CommonStore::new(4 * OWN);
         let room = OutboxRoom { messages: 1000, bytes: 64 * OWN };
-        let boxes: Vec<_> = (0..8).map(|_| Outbox::new(room, &common)).collect();
+        let boxes: Vec<_> = (0..8).map(|_| Outbox::new(room, &common, None)).collect();
         let text = "x".repeat(1000);
         for outbox in boxes.iter().cycle().take(8 * 200) {
             outbox.post(&text);
@@ -400,7 +435,33 @@ mod tests {
         // Nobody's share is taken by others.
         assert!(boxes.iter().all(|outbox| kept(outbox) > OWN - 2 * 1000));
         drop(boxes);
-        assert_eq!(*common.0.lock(), 4 * OWN);
+        let drawn = common.drawn.lock();
+        assert_eq!((drawn.total, drawn.each.len()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_key_draws_its_share_of_the_common_store_and_leaves_the_rest_to_others() {
+        let common = CommonStore::new(SHARES * 2 * OWN);
+        let room = OutboxRoom { messages: 1000, bytes: 64 * OWN };
+        let key = |id: &str| Some(Actor::Key(KeyId::parse(id).unwrap()));
+        let (greedy, other) = (key("aaaaaaaaaaaa"), key("bbbbbbbbbbbb"));
+        let many: Vec<_> = (0..2 * SHARES).map(|_| Outbox::new(room, &common, greedy)).collect();
+        let text = "x".repeat(1000);
+        for outbox in many.iter().cycle().take(many.len() * 100) {
+            outbox.post(&text);
+        }
+        assert!(common.drawn.lock().total <= 2 * OWN);
+        let victim = Outbox::new(room, &common, other);
+        for _ in 0..40 {
+            victim.post(&text);
+        }
+        assert_eq!(read(&victim, None).await.len(), 40);
+        // The operator has no share but all of it.
+        let operator = Outbox::new(room, &common, Some(Actor::Token));
+        for _ in 0..80 {
+            operator.post(&text);
+        }
+        assert_eq!(read(&operator, None).await.len(), 80);
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,16 +3,20 @@
 //! Everything else of this face is the same whichever agent a client named. The server brings the
 //! mock alone, and says so to whoever asks another for a turn.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::agents::agent::{Agent, Asked};
 use super::agents::errors::not_installed;
+use super::agents::mock::in_a_turn;
 use super::arguments::Arguments;
 use super::connections::Connection;
 use super::rpc::Outcome;
+use super::sessions::agent_of;
 use crate::faces::fs_v1::session_problem;
 use crate::jsonrpc::{Call, Id, Message, Reply};
 use crate::problem::{Class, Problem};
@@ -38,17 +42,30 @@ pub(super) async fn prompt(
     id: Id,
     mut asked: Arguments,
 ) -> Result<Outcome, Problem> {
-    let call = Call { method: asked.method().to_owned(), params: Some(asked.all()) };
     let session = session(visit, &mut asked)?;
     let Some(mock) = &connection.mock else { return Err(not_installed(connection.agent)) };
-    connection.follow(&session.id)?;
-    let directory = visit.workspace.sandbox().outward(&session.directory);
-    if let Err(failure) = mock.adopt(&session.id, &directory) {
-        return Ok(Outcome::Replied(explained(Reply::failed(id, failure))));
+    if let Some(agent) = agent_of(&session).filter(|agent| agent != connection.agent) {
+        return Err(not_installed(&agent));
     }
-    let counted = visit.sessions.count_event(&visit.owner(), &session.id);
+    connection.follow(&session.id)?;
+    let method = asked.method().to_owned();
+    let mut params = asked.rest();
+    // By whichever of its names the client called it.
+    params.insert("sessionId".to_owned(), json!(&*session.id));
+    let call = Call { method, params: Some(params.into()) };
+    let owner = visit.owner();
+    let directory = visit.workspace.sandbox().outward(&session.directory);
+    let begun = visit.connections.begin_turn(owner.by, &session.id, || {
+        mock.adopt(&session.id, &directory);
+        mock.ask(id.clone(), call)
+    });
+    let Some(Asked { number, answer }) = begun else {
+        return Ok(Outcome::Replied(explained(Reply::failed(id, in_a_turn()))));
+    };
+    // Nobody would be told how it ends who does not wait for it.
+    let _awaited = Awaited { agent: mock, session: &session.id, number };
+    let counted = visit.sessions.count_event(&owner, &session.id);
     counted.map_err(|err| session_problem(&err, &session.id))?;
-    let Some(answer) = mock.hear(Message::Request(id, call)) else { return Err(gone()) };
     let answer = tokio::select! {
         answer = timeout(PATIENCE, answer) => answer,
         () = visit.ending.cancelled() => return Err(gone()),
@@ -56,11 +73,20 @@ pub(super) async fn prompt(
     match answer {
         Ok(Ok(reply)) => Ok(Outcome::Replied(explained(reply))),
         Ok(Err(_)) => Err(gone()),
-        Err(_) => {
-            // Nobody would be told how it ends.
-            drop(mock.hear(Message::Notification(cancelling(&session.id))));
-            Err(too_slow())
-        }
+        Err(_) => Err(too_slow()),
+    }
+}
+
+/// A turn that lasts no longer than somebody waits for it.
+struct Awaited<'a> {
+    agent: &'a Arc<Agent>,
+    session: &'a str,
+    number: u64,
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.agent.give_up(self.number, self.session);
     }
 }
 
@@ -95,18 +121,11 @@ pub(super) fn ended(id: &str) -> Problem {
 }
 
 /// Stops the turn of a session. One that is not under way is stopped already.
-pub(super) fn cancel(
-    visit: &Visit,
-    connection: &Connection,
-    mut asked: Arguments,
-) -> Result<Outcome, Problem> {
-    let call = Call { method: asked.method().to_owned(), params: Some(asked.all()) };
-    let id = asked.required_session()?;
-    let session = visit.sessions.find(&visit.owner(), &id);
+pub(super) fn cancel(visit: &Visit, mut asked: Arguments) -> Result<Outcome, Problem> {
+    let (owner, id) = (visit.owner(), asked.required_session()?);
+    let session = visit.sessions.find(&owner, &id);
     session.map_err(|err| session_problem(&err, &id))?;
-    if let Some(mock) = &connection.mock {
-        drop(mock.hear(Message::Notification(call)));
-    }
+    visit.connections.cancel_turn(owner.by, &id);
     Ok(Outcome::Value(Value::Null))
 }
 
@@ -119,10 +138,6 @@ pub(super) fn answered(connection: &Connection, id: Id, outcome: Result<Value, V
         }
         Some(_) | None => false,
     }
-}
-
-fn cancelling(session: &str) -> Call {
-    Call { method: "session/cancel".to_owned(), params: Some(json!({"sessionId": session})) }
 }
 
 /// The problem of a turn that takes too long.
@@ -146,4 +161,58 @@ fn gone() -> Problem {
 pub(super) fn not_in_a_batch() -> Problem {
     Problem::invalid_request("session/prompt cannot be part of a batch")
         .hint("send it by itself: its answer comes when the turn has ended")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::response::Response;
+    use axum::routing::Router;
+    use engine::{Limits, Sandbox, SandboxId, SandboxPath, Store};
+    use http::Request;
+    use http_body_util::BodyExt as _;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::app::App;
+    use crate::options::{Access, Options};
+
+    async fn server() -> Router {
+        let (id, root) = (SandboxId::parse("main").unwrap(), SandboxPath::root());
+        let files = Store::in_memory().create(&id, Limits::default()).await.unwrap();
+        let sandbox = Sandbox { id, files: Arc::new(files), prefix: root.clone(), home: root };
+        App::new(sandbox, Options::new(Access::Open)).unwrap().router()
+    }
+
+    async fn post(server: &Router, method: &str, params: Value) -> Response {
+        let mut message = json!({"jsonrpc": "2.0", "id": 1, "method": method});
+        message["params"] = params;
+        let request = Request::post("/v2/rpc")
+            .header("host", "localhost")
+            .header("content-type", "application/json");
+        let request = match method {
+            "initialize" => request,
+            _ => request.header("x-acp-connection-id", "acp_conn_1"),
+        };
+        let request = request.body(Body::from(message.to_string())).unwrap();
+        server.clone().oneshot(request).await.unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_ends_when_nobody_waits_for_it_any_more() {
+        let server = server().await;
+        let meta = json!({"sandboxagent.dev": {"agent": "mock"}});
+        post(&server, "initialize", json!({"protocolVersion": 1, "_meta": meta})).await;
+        post(&server, "session/load", json!({"sessionId": "s"})).await;
+        let words =
+            |text: &str| json!({"sessionId": "s", "prompt": [{"type": "text", "text": text}]});
+        let began = tokio::time::Instant::now();
+        let turn = post(&server, "session/prompt", words("wait 60"));
+        assert!(timeout(Duration::from_secs(1), turn).await.is_err());
+        let again = post(&server, "session/prompt", words("again")).await;
+        let body = again.into_body().collect().await.unwrap().to_bytes();
+        let reply: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(reply["result"]["stopReason"], "end_turn", "{reply}");
+        assert_eq!(began.elapsed().as_secs(), 1);
+    }
 }

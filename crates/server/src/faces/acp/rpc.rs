@@ -8,7 +8,7 @@ use engine::Recorder;
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderName};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
 
 use super::arguments::Arguments;
@@ -19,7 +19,7 @@ use super::methods::Method;
 use super::{files, greeting, prompt, sessions};
 use crate::faces::fs_v1::entries::Listed;
 use crate::jsonrpc::{Call, Failure, Id, Incoming, Message, Reply};
-use crate::problem::{Class, Problem, render};
+use crate::problem::{Class, Problem, Told, render};
 use crate::quota::heed_another;
 use crate::visit::Visit;
 
@@ -69,12 +69,12 @@ impl Talk {
                 Answer::Whole(reply) | Answer::Long(reply) => reply.render().into(),
                 Answer::Listing(id, listed) => streamed(&id, listed),
             }),
-            Ok(Incoming::Many(members)) => self.batch(members).await.map(Body::from),
+            Ok(Incoming::Many(members)) => {
+                let (body, refused) = self.batch(members).await;
+                return self.marked(answered(body.map(Body::from), refused));
+            }
         };
-        self.marked(match body {
-            Some(body) => ([(CONTENT_TYPE, "application/json")], body).into_response(),
-            None => StatusCode::ACCEPTED.into_response(),
-        })
+        self.marked(answered(body, None))
     }
 
     /// The same answer, which says whose connection it is, and how far the stream was by then: who
@@ -87,10 +87,15 @@ impl Talk {
     }
 
     /// Answers the members of a batch one after the other. Nothing if none of them wants an answer.
-    async fn batch(&self, members: Vec<Message>) -> Option<Vec<u8>> {
-        let mut all = Vec::new();
+    /// And what the audit is told of those that came too fast: once, however many there are.
+    async fn batch(&self, members: Vec<Message>) -> (Option<Vec<u8>>, Option<Told>) {
+        let (mut all, mut refused) = (Vec::new(), None);
         for (place, message) in members.into_iter().enumerate() {
-            let answer = match (self.let_in(place, &message), message) {
+            let let_in = self.let_in(place, &message);
+            if let Err(problem) = &let_in {
+                refused = refused.or_else(|| Some(problem.told()).filter(|told| told.is_refusal));
+            }
+            let answer = match (let_in, message) {
                 (Ok(()), message) => self.member(message).await,
                 (Err(problem), Message::Request(id, _)) => {
                     Some(Answer::Whole(Reply::failed(id, failure(&problem))))
@@ -105,10 +110,10 @@ impl Talk {
             }
         }
         if all.is_empty() {
-            return None;
+            return (None, refused);
         }
         all.push(b']');
-        Some(all)
+        (Some(all), refused)
     }
 
     /// Refuses a member of a batch that comes too fast, or would keep the others waiting.
@@ -185,7 +190,7 @@ impl Talk {
             Method::DetachSession => sessions::detach(visit, connection, asked),
             Method::SetMetadata => sessions::set_metadata(visit, asked),
             Method::Prompt => prompt::prompt(visit, connection, id, asked).await,
-            Method::Cancel => prompt::cancel(visit, connection, asked),
+            Method::Cancel => prompt::cancel(visit, asked),
             Method::ListEntries => files::list(visit, asked).await,
             Method::Stat => files::stat(visit, asked).await,
             Method::MakeDirectory => files::make_directory(visit, asked).await,
@@ -211,6 +216,18 @@ impl Talk {
         }
         greeting::greeting(asked).map(Outcome::Value)
     }
+}
+
+/// An answer over HTTP, and what the audit is told of it.
+fn answered(body: Option<Body>, refused: Option<Told>) -> Response {
+    let mut response = match body {
+        Some(body) => ([(CONTENT_TYPE, "application/json")], body).into_response(),
+        None => StatusCode::ACCEPTED.into_response(),
+    };
+    if let Some(told) = refused {
+        response.extensions_mut().insert(told);
+    }
+    response
 }
 
 /// The problem of an answer that nobody waits for.
@@ -255,8 +272,22 @@ async fn gathered(answer: Answer, left: usize) -> Vec<u8> {
     let (before, behind) = around(&id, listed.next_after.as_deref());
     match Limited::new(listed.body, left).collect().await {
         Ok(entries) => [&before[..], &entries.to_bytes(), &behind].concat(),
-        Err(_) => Reply::failed(id, failure(&too_long())).render(),
+        Err(err) if err.is::<LengthLimitError>() => {
+            Reply::failed(id, failure(&too_long())).render()
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a listing in a batch broke off");
+            Reply::failed(id, failure(&broken_off())).render()
+        }
     }
+}
+
+fn broken_off() -> Problem {
+    let message = "the listing broke off";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, Class::STREAM_ERROR, message)
+        .message(message)
+        .kind("unavailable")
+        .hint("ask for it again")
 }
 
 fn too_long() -> Problem {
@@ -265,4 +296,29 @@ fn too_long() -> Problem {
         .message(&message)
         .kind("limit_exceeded")
         .hint("ask for this by itself, or for a smaller part of it")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_listing_that_breaks_off_is_not_too_long() {
+        let listed = |pieces: Vec<io::Result<&'static str>>| {
+            let body = Body::from_stream(stream::iter(pieces));
+            Answer::Listing(1.into(), Listed { body, next_after: None })
+        };
+        let kind = |bytes: Vec<u8>| {
+            let reply: Value = serde_json::from_slice(&bytes).unwrap();
+            reply["error"]["data"]["kind"].clone()
+        };
+        let whole = gathered(listed(vec![Ok("[]")]), 9).await;
+        assert_eq!(whole, br#"{"id":1,"jsonrpc":"2.0","result":{"entries":[]}}"#);
+        let long = gathered(listed(vec![Ok("[1,2,"), Ok("3,4]")]), 8).await;
+        assert_eq!(kind(long), "limit_exceeded");
+        let broken = gathered(listed(vec![Ok("["), Err(io::Error::other("x"))]), 8).await;
+        assert_eq!(kind(broken), "unavailable");
+    }
 }

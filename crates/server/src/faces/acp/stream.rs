@@ -52,6 +52,11 @@ pub(in crate::faces) fn respond(
     Sse::new(events.take_until(until).boxed()).keep_alive(kept).into_response()
 }
 
+/// How such a stream begins, for whoever only asks that.
+pub(in crate::faces) fn beginning() -> Response {
+    Sse::new(stream::empty::<Result<Event, Infallible>>()).into_response()
+}
+
 fn event(delivery: &Delivery) -> Event {
     let event = Event::default().event("message");
     match delivery {
@@ -103,7 +108,7 @@ mod tests {
     #[tokio::test]
     async fn an_event_has_a_kind_a_number_and_one_line_of_data() {
         let room = OutboxRoom { messages: 2, bytes: 4096 };
-        let outbox = Outbox::new(room, &CommonStore::new(0));
+        let outbox = Outbox::new(room, &CommonStore::new(0), None);
         for text in ["gone", "line\nend\r", "b"] {
             outbox.post(&text);
         }
@@ -125,7 +130,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_quiet_stream_sends_heartbeats() {
         let room = OutboxRoom { messages: 2, bytes: 4096 };
-        let outbox = Outbox::new(room, &CommonStore::new(0));
+        let outbox = Outbox::new(room, &CommonStore::new(0), None);
         let reader = outbox.read(None).await.unwrap();
         let mut body = respond(reader, std::future::pending()).into_body();
         let began = tokio::time::Instant::now();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use engine::Actor;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 
 use super::agents::errors::{NotAcceptable, not_acceptable};
 use super::arguments::Arguments;
@@ -18,7 +18,7 @@ use super::wire::{EventOfStream, RpcAnswer, RpcBody};
 use super::{prompt, stream};
 use crate::app::App;
 use crate::faces::fs_v1::Problems;
-use crate::jsonrpc::{self, Call, Id, Incoming, Message, Reply};
+use crate::jsonrpc::{self, Call, Incoming, Message, Reply};
 use crate::media::accepts;
 use crate::problem::{Class, Problem};
 use crate::visit::Visit;
@@ -65,7 +65,7 @@ pub(super) async fn call(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    json_body::expect_json(&headers)?;
+    json_body::expect_plain_json(&headers)?;
     if !accepts(&headers, "application", "json") {
         return Err(not_acceptable("application/json"));
     }
@@ -110,9 +110,9 @@ fn first(visit: &Visit, incoming: Result<Incoming, Reply>) -> Result<Response, P
     let greeting = match (greeting(&mut asked), id) {
         (Ok(greeting), Some(id)) => Some(Reply::result(id, greeting)),
         (Ok(_), None) => None,
-        (Err(problem), id) => {
-            return Ok(plain(&Reply::failed(id.unwrap_or(Id::Null), failure(&problem))));
-        }
+        (Err(problem), Some(id)) => return Ok(plain(&Reply::failed(id, failure(&problem)))),
+        // Nobody waits for an answer, but whoever sent it hopes for a connection.
+        (Err(problem), None) => return Err(problem),
     };
     let connection = visit.connections.open(visit.caller.actor, agent)?;
     prompt::introduce(&connection, abilities);
@@ -145,15 +145,24 @@ fn first(visit: &Visit, incoming: Result<Incoming, Reply>) -> Result<Response, P
     ),
     security(("bearer" = []))
 )]
-pub(super) async fn listen(visit: Visit, headers: HeaderMap) -> Result<Response, Problem> {
+pub(super) async fn listen(
+    visit: Visit,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     if !accepts(&headers, "text", "event-stream") {
         return Err(not_acceptable("text/event-stream"));
     }
     let connection = connection(&visit, visit.caller.actor, &headers)?;
     let after = stream::last_event_id(&headers)?;
-    let reader = connection.outbox.read(after).await.map_err(|Taken| already_active())?;
-    let (app, caller) = (Arc::clone(visit.app()), visit.caller.clone());
-    let mut response = stream::respond(reader, stream::over(app, caller));
+    let mut response = if method == Method::HEAD {
+        // Whoever only asks how it begins takes nobody's place.
+        stream::beginning()
+    } else {
+        let reader = connection.outbox.read(after).await.map_err(|Taken| already_active())?;
+        let (app, caller) = (Arc::clone(visit.app()), visit.caller.clone());
+        stream::respond(reader, stream::over(app, caller))
+    };
     response.headers_mut().insert(CONNECTION_ID, connection.header());
     Ok(response)
 }
@@ -171,10 +180,14 @@ pub(super) async fn listen(visit: Visit, headers: HeaderMap) -> Result<Response,
     ),
     security(("bearer" = []))
 )]
-pub(super) async fn close(visit: Visit, headers: HeaderMap) -> Result<StatusCode, Problem> {
+pub(super) async fn close(visit: Visit, headers: HeaderMap) -> Result<Response, Problem> {
     let id = named(&headers)?.ok_or_else(missing_id)?;
-    visit.connections.close(visit.caller.actor, id);
-    Ok(StatusCode::NO_CONTENT)
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    if let Err(problem) = visit.connections.close(visit.caller.actor, id) {
+        // The same answer as to whoever closes one that was never there, but it is written down.
+        response.extensions_mut().insert(problem.told());
+    }
+    Ok(response)
 }
 
 fn connection(

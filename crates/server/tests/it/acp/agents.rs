@@ -320,6 +320,20 @@ async fn another_agent_under_the_same_name_is_a_conflict() {
 }
 
 #[tokio::test]
+async fn whoever_only_asks_how_a_stream_begins_takes_nobodys_place() {
+    let server = Server::start().await;
+    let client = Client::new(&server, "s1");
+    client.begin(json!({})).await;
+    // As many as there may be.
+    let mut first = client.listen(Some(2)).await;
+    let _others = futures::future::join_all((0..3).map(|_| client.listen(Some(2)))).await;
+    let answer = server.send(client.ask("HEAD", "")).await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
+    client.prompt(2, "mock-session-1", "hello").await;
+    assert_eq!(first.next().await.unwrap().id, 3);
+}
+
+#[tokio::test]
 async fn an_unknown_agent_cannot_be_listened_to() {
     let server = Server::start().await;
     let answer = server.get("/v1/acp/nobody").await;

@@ -76,6 +76,16 @@ async fn params_that_do_not_fit_are_32602() {
 }
 
 #[tokio::test]
+async fn an_id_that_is_too_long_is_32600_without_an_id() {
+    let server = Server::start().await;
+    let client = Client::connect(&server).await;
+    let id = "x".repeat(257);
+    let message = json!({"jsonrpc": "2.0", "id": id, "method": "session/list"});
+    let reply = client.post(&message).await.json();
+    assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!(null), &json!(-32600)));
+}
+
+#[tokio::test]
 async fn an_id_comes_back_as_it_was() {
     let server = Server::start().await;
     let client = Client::connect(&server).await;

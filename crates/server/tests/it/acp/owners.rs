@@ -60,6 +60,16 @@ async fn whoever_tries_the_connection_of_another_is_written_down() {
     let event = &events["events"][0];
     assert_eq!((&event["operation"], &event["outcome"]), (&json!("call"), &json!("refused")));
     assert_eq!((&event["key"], &event["reason"]), (&json!(id), &json!("unknown ACP client id")));
+    // Whoever closes it is told the same as of one that was never there.
+    assert_eq!(server.send(thief.ask("DELETE", "/v2/rpc")).await.status, 204);
+    let audit =
+        ask("GET", "/v1/sandboxes/test/audit").header("authorization", &format!("Bearer {TOKEN}"));
+    let events = server.send(audit).await.json();
+    let named = |event: &&Value| event["operation"] == "close_connection";
+    let closing: Vec<_> = events["events"].as_array().unwrap().iter().filter(named).collect();
+    let [event] = &closing[..] else { panic!("{events}") };
+    assert_eq!((&event["outcome"], &event["key"]), (&json!("refused"), &json!(id)));
+    assert_eq!(client.call("session/list", json!({})).await["sessions"], json!([]));
 }
 
 #[tokio::test]

@@ -139,3 +139,26 @@ async fn many_streams_that_are_cut_off_again_and_again_lose_and_repeat_nothing()
     futures::future::join_all(work).await;
     drop(client);
 }
+
+#[tokio::test]
+async fn whoever_only_asks_how_a_stream_begins_takes_nobodys_place() {
+    let server = Server::start().await;
+    let client = Client::connect(&server).await;
+    let mut listener = client.listen(None).await;
+    for last in [None, Some("0")] {
+        let ask = client.ask("HEAD", "/v2/rpc");
+        let ask = match last {
+            Some(last) => ask.header("last-event-id", last),
+            None => ask,
+        };
+        let began = std::time::Instant::now();
+        let answer = server.send(ask).await;
+        assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+        assert_eq!(answer.header("x-acp-connection-id"), client.connection.as_deref());
+        assert!(answer.status == 200 && began.elapsed() < Duration::from_secs(1));
+    }
+    event(&client, "a").await;
+    assert_eq!(listener.next().await.unwrap().id, 1);
+    let unnamed = server.send(Client::stranger(&server).ask("HEAD", "/v2/rpc")).await;
+    assert_eq!(unnamed.status, 400);
+}

@@ -96,7 +96,7 @@ async fn a_message_must_say_that_it_is_json_and_take_json() {
     let server = Server::start().await;
     let client = Client::connect(&server).await;
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "session/list"}).to_string();
-    for kind in ["text/plain", "application/x-tar", ""] {
+    for kind in ["text/plain", "application/x-tar", "application/vnd.api+json", ""] {
         let ask = client.ask("POST", "/v2/rpc").header("content-type", kind).body(&*message);
         assert_eq!(server.send(ask).await.status, 415, "{kind}");
     }
@@ -229,4 +229,17 @@ async fn connections_are_counted_in_the_metrics() {
     assert_eq!(count().await, "2");
     server.send(client.ask("DELETE", "/v2/rpc")).await;
     assert_eq!(count().await, "1");
+}
+
+#[tokio::test]
+async fn a_greeting_without_an_id_that_cannot_be_meant_is_a_400_and_no_answer() {
+    let server = Server::start().await;
+    let mut message = greeting("mock");
+    message["params"]["protocolVersion"] = json!("one");
+    let answered = Client::stranger(&server).post(&message).await;
+    assert_eq!((answered.status, &answered.json()["error"]["code"]), (200, &json!(-32602)));
+    message.as_object_mut().unwrap().remove("id");
+    let refused = Client::stranger(&server).post(&message).await;
+    refused.is_invalid("initialize: params.protocolVersion is not a version");
+    assert!(refused.header("x-acp-connection-id").is_none());
 }

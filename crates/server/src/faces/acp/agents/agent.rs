@@ -1,6 +1,6 @@
 //! One agent at work: what its client sends goes in, what it says goes to whoever waits for it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use tokio::time::sleep_until;
 use super::Said;
 use super::mock::Mock;
 use crate::faces::acp::outbox::Outbox;
-use crate::jsonrpc::{Failure, Id, Message, Reply};
+use crate::jsonrpc::{Call, Id, Message, Reply};
 
 /// An agent and the outbox that it speaks into.
 #[derive(Debug)]
@@ -35,10 +35,24 @@ pub(in crate::faces::acp) enum Replies {
 #[derive(Debug, Default)]
 struct State {
     mock: Mock,
-    /// Whoever waits for an answer, by the id of the request. Two requests may have one id.
-    waiting: HashMap<Id, VecDeque<oneshot::Sender<Reply>>>,
+    /// Whoever waits for an answer, and the id that he chose, by a number of our own: two requests
+    /// may have one id.
+    waiting: HashMap<u64, (Id, oneshot::Sender<Reply>)>,
+    /// How many requests there were.
+    asked: u64,
     /// Whether somebody looks at the clock.
     is_timed: bool,
+    /// Whether nothing more is heard.
+    is_ended: bool,
+}
+
+/// A request that an agent was sent.
+#[derive(Debug)]
+pub(in crate::faces::acp) struct Asked {
+    /// What it is called here.
+    pub(in crate::faces::acp) number: u64,
+    /// What it is answered; if that never comes, the agent has ended.
+    pub(in crate::faces::acp) answer: oneshot::Receiver<Reply>,
 }
 
 impl Agent {
@@ -48,9 +62,9 @@ impl Agent {
         Arc::new(Self { state, outbox, replies, hurry })
     }
 
-    /// Makes a session known that was opened elsewhere.
-    pub(in crate::faces::acp) fn adopt(&self, id: &str, directory: &str) -> Result<(), Failure> {
-        self.state.lock().mock.adopt(id, directory)
+    /// Makes a session known that was opened elsewhere, or where it works by now.
+    pub(in crate::faces::acp) fn adopt(&self, id: &str, directory: &str) {
+        self.state.lock().mock.adopt(id, directory);
     }
 
     /// Forgets a session. A turn that it is in ends.
@@ -58,6 +72,37 @@ impl Agent {
         let mut state = self.state.lock();
         let said = state.mock.forget(id, now());
         self.deliver(&mut state, said);
+    }
+
+    /// Whether a session is in a turn.
+    pub(in crate::faces::acp) fn is_in_turn(&self, session: &str) -> bool {
+        self.state.lock().mock.is_in_turn(session)
+    }
+
+    /// Ends the turn of a session, if it is in one.
+    pub(in crate::faces::acp) fn cancel(&self, session: &str) {
+        let mut state = self.state.lock();
+        let said = state.mock.cancel(session, now());
+        self.deliver(&mut state, said);
+    }
+
+    /// Ends the turn that a request began, unless it has ended: nobody waits for it any more.
+    pub(in crate::faces::acp) fn give_up(&self, request: u64, session: &str) {
+        let mut state = self.state.lock();
+        // Everything but the turn of a session is answered at once.
+        if state.waiting.contains_key(&request) {
+            let said = state.mock.cancel(session, now());
+            self.deliver(&mut state, said);
+        }
+    }
+
+    /// Ends all turns, and hears nothing more.
+    pub(in crate::faces::acp) fn end(&self) {
+        let mut state = self.state.lock();
+        state.is_ended = true;
+        let said = state.mock.end(now());
+        self.deliver(&mut state, said);
+        state.waiting.clear();
     }
 
     /// Whether the agent asked its client something by this id, and waits for the answer.
@@ -71,30 +116,47 @@ impl Agent {
         self: &Arc<Self>,
         message: Message,
     ) -> Option<oneshot::Receiver<Reply>> {
-        let mut state = self.state.lock();
-        let answer = match &message {
-            Message::Request(id, _) => {
-                let (sender, answer) = oneshot::channel();
-                state.waiting.entry(id.clone()).or_default().push_back(sender);
-                Some(answer)
+        match message {
+            Message::Request(id, call) => Some(self.ask(id, call).answer),
+            Message::Notification(_) | Message::Response(..) | Message::Invalid(_) => {
+                self.take(&mut self.state.lock(), message);
+                None
             }
-            Message::Notification(_) | Message::Response(..) | Message::Invalid(_) => None,
-        };
+        }
+    }
+
+    /// Takes a request.
+    pub(in crate::faces::acp) fn ask(self: &Arc<Self>, id: Id, call: Call) -> Asked {
+        let mut state = self.state.lock();
+        state.asked += 1;
+        let (number, (sender, answer)) = (state.asked, oneshot::channel());
+        state.waiting.insert(number, (id, sender));
+        self.take(&mut state, Message::Request(number.into(), call));
+        Asked { number, answer }
+    }
+
+    fn take(self: &Arc<Self>, state: &mut State, message: Message) {
+        if state.is_ended {
+            return state.waiting.clear();
+        }
         let said = state.mock.hear(message, now());
-        self.deliver(&mut state, said);
-        self.watch_the_clock(&mut state);
-        answer
+        self.deliver(state, said);
+        self.watch_the_clock(state);
     }
 
     fn deliver(&self, state: &mut State, said: Vec<Said>) {
         for said in said {
             match said {
                 Said::Message(message) => drop(self.outbox.post(&message)),
-                Said::Reply(id, reply) => {
+                Said::Reply(number, reply) => {
+                    let waiting = number.as_count().and_then(|it| state.waiting.remove(&it));
+                    let Some((id, sender)) = waiting else { continue };
+                    let reply = reply.to(id);
                     if self.replies == Replies::Everywhere {
                         self.outbox.post(&reply);
                     }
-                    state.answer(&id, reply);
+                    // Whoever went away reads it in the outbox.
+                    drop(sender.send(reply));
                 }
             }
         }
@@ -120,20 +182,6 @@ impl Agent {
         let next = state.mock.deadline();
         state.is_timed = next.is_some();
         next
-    }
-}
-
-impl State {
-    /// Tells an answer to whoever waited for it longest.
-    fn answer(&mut self, id: &Id, reply: Reply) {
-        let Some(waiting) = self.waiting.get_mut(id) else { return };
-        if let Some(first) = waiting.pop_front() {
-            // Whoever went away reads it in the outbox.
-            drop(first.send(reply));
-        }
-        if waiting.is_empty() {
-            self.waiting.remove(id);
-        }
     }
 }
 
@@ -163,10 +211,10 @@ mod tests {
 
     fn agent(replies: Replies) -> (Arc<Agent>, Arc<Outbox>) {
         let room = OutboxRoom { messages: 64, bytes: 64 * 1024 };
-        let outbox = Outbox::new(room, &CommonStore::new(0));
+        let outbox = Outbox::new(room, &CommonStore::new(0), None);
         let agent = Agent::mock(Arc::clone(&outbox), replies);
-        agent.adopt("s1", "/").unwrap();
-        agent.adopt("s2", "/").unwrap();
+        agent.adopt("s1", "/");
+        agent.adopt("s2", "/");
         (agent, outbox)
     }
 
@@ -220,14 +268,51 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_with_one_id_are_answered_in_their_order() {
-        let (agent, _outbox) = agent(Replies::Everywhere);
-        let first = agent.hear(prompt(&json!(1), "s1", "wait 3")).unwrap();
-        let second = agent.hear(prompt(&json!(1), "s1", "too early")).unwrap();
-        // What is answered first is told to whoever asked first: the protocol has no better way.
-        assert!(first.await.unwrap().failure().is_some());
-        assert!(second.await.unwrap().failure().is_none());
+    async fn requests_with_one_id_get_the_answers_that_are_theirs() {
+        let (agent, outbox) = agent(Replies::Everywhere);
+        let first = agent.hear(prompt(&json!("a"), "s1", "wait 3")).unwrap();
+        let second = agent.hear(prompt(&json!("a"), "s1", "too early")).unwrap();
+        let third = agent.hear(prompt(&json!("a"), "s2", "quick")).unwrap();
+        assert!(second.await.unwrap().failure().is_some());
+        assert!(third.await.unwrap().failure().is_none());
+        assert!(first.await.unwrap().failure().is_none());
         assert!(agent.state.lock().waiting.is_empty());
+        let answers = events(&outbox).await.into_iter().filter(|event| event["method"].is_null());
+        let ids: Vec<Value> = answers.map(|answer| answer["id"].clone()).collect();
+        assert_eq!(ids, ["a", "a", "a"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_gives_up_ends_his_own_turn_and_no_other() {
+        let (agent, _outbox) = agent(Replies::ToWhoeverWaits);
+        let ask = |session: &str, text: &str| {
+            let Message::Request(id, call) = prompt(&json!(1), session, text) else {
+                panic!("no request")
+            };
+            agent.ask(id, call)
+        };
+        let first = ask("s1", "quick");
+        let second = ask("s1", "wait 50");
+        agent.give_up(first.number, "s1");
+        assert!(agent.is_in_turn("s1"));
+        agent.give_up(second.number, "s1");
+        assert!(!agent.is_in_turn("s1"));
+        let reply = serde_json::to_value(second.answer.await.unwrap()).unwrap();
+        assert_eq!(reply["result"]["stopReason"], "cancelled");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_is_ended_answers_what_is_under_way_and_nothing_more() {
+        let (agent, _outbox) = agent(Replies::ToWhoeverWaits);
+        let began = tokio::time::Instant::now();
+        let turns = ["s1", "s2"].map(|id| agent.hear(prompt(&json!(id), id, "wait 50")).unwrap());
+        agent.end();
+        for turn in turns {
+            let reply = serde_json::to_value(turn.await.unwrap()).unwrap();
+            assert_eq!(reply["result"]["stopReason"], "cancelled");
+        }
+        assert!(agent.hear(prompt(&json!(3), "s1", "more")).unwrap().await.is_err());
+        assert_eq!(began.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]

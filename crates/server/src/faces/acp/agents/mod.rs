@@ -3,7 +3,7 @@
 
 pub(super) mod agent;
 pub(super) mod errors;
-mod mock;
+pub(super) mod mock;
 mod servers;
 mod transport;
 mod wire;
@@ -27,8 +27,10 @@ pub(crate) use servers::AgentServers;
 
 const OPERATIONS: &[(&str, &str, &str)] = &[
     ("GET", "/v1/acp", "list_agents"),
+    ("HEAD", "/v1/acp", "list_agents"),
     ("POST", "/v1/acp/{server_id}", "tell_agent"),
     ("GET", "/v1/acp/{server_id}", "hear_agent"),
+    ("HEAD", "/v1/acp/{server_id}", "hear_agent"),
     ("DELETE", "/v1/acp/{server_id}", "close_agent"),
 ];
 

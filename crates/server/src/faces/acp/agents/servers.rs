@@ -106,7 +106,7 @@ impl AgentServers {
             return Ok(server.clone());
         }
         self.check_room(&open, by)?;
-        let outbox = Outbox::new(OUTBOX, &self.common);
+        let outbox = Outbox::new(OUTBOX, &self.common, by);
         let agent = match kind {
             Kind::Mock => Agent::mock(Arc::clone(&outbox), Replies::Everywhere),
         };

@@ -8,7 +8,7 @@ use axum::extract::{FromRequestParts, Path, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -213,12 +213,20 @@ fn message(value: Value) -> Result<Message, Problem> {
     ),
     security(("bearer" = []))
 )]
-pub(super) async fn events(addressed: Addressed, headers: HeaderMap) -> Result<Response, Problem> {
+pub(super) async fn events(
+    addressed: Addressed,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     if !accepts(&headers, "text", "event-stream") {
         return Err(errors::not_acceptable("text/event-stream"));
     }
     let after = stream::last_event_id(&headers)?;
     let server = addressed.find().ok_or_else(|| errors::unknown(&addressed.id))?;
+    // Whoever only asks how it begins takes nobody's place.
+    if method == Method::HEAD {
+        return Ok(stream::beginning());
+    }
     let reader = server.outbox.listen(after);
     Ok(stream::respond(reader, stream::over(addressed.app, addressed.caller)))
 }

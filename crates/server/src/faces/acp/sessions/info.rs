@@ -56,6 +56,11 @@ pub(super) fn in_acp(visit: &Visit, session: &Session) -> Value {
     told
 }
 
+/// The agent that a session is for, if it was opened for one.
+pub(in crate::faces::acp) fn agent_of(session: &Session) -> Option<String> {
+    session.notes.get(AGENT).and_then(|text| serde_json::from_str(text).ok())
+}
+
 /// A text as a note.
 pub(super) fn text_of(text: &str) -> String {
     Value::from(text).to_string()

@@ -17,6 +17,7 @@ use crate::faces::fs_v1::session_problem;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
+pub(super) use info::agent_of;
 pub(super) use opening::{fork, load, new};
 
 /// How many sessions one answer names.
@@ -79,9 +80,10 @@ pub(super) fn detach(
     mut asked: Arguments,
 ) -> Result<Outcome, Problem> {
     let id = asked.required_session()?;
+    // Also of one that is not there any more.
+    connection.leave(&id);
     let session = visit.sessions.find(&visit.owner(), &id);
     session.map_err(|err| session_problem(&err, &id))?;
-    connection.leave(&id);
     Ok(Outcome::Value(json!({})))
 }
 

@@ -27,6 +27,7 @@ pub(in crate::faces::acp) fn new(
     asked: Arguments,
 ) -> Result<Outcome, Problem> {
     let Wish { directory, id, notes } = Wish::read(visit, connection, asked)?;
+    connection.check_room(id.as_deref())?;
     let directory = directory.unwrap_or_else(|| usual_directory(visit));
     let session = match id {
         Some(id) => create(visit, &id, directory, notes)?,
@@ -43,6 +44,7 @@ pub(in crate::faces::acp) fn load(
 ) -> Result<Outcome, Problem> {
     let id = asked.required_session()?;
     let Wish { directory, notes, .. } = Wish::read(visit, connection, asked)?;
+    connection.check_room(Some(&id))?;
     let resumed = visit.sessions.resume(&visit.owner(), &id, directory.clone());
     let session = match resumed {
         Ok(session) => session,
@@ -64,6 +66,7 @@ pub(in crate::faces::acp) fn fork(
     let origin = visit.sessions.find(&visit.owner(), &id);
     let origin = origin.map_err(|err| session_problem(&err, &id))?;
     let wish = Wish::read(visit, connection, asked)?;
+    connection.check_room(wish.id.as_deref())?;
     let directory = wish.directory.unwrap_or(origin.directory);
     let mut notes = origin.notes;
     notes.extend(wish.notes);

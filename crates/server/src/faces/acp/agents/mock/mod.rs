@@ -43,6 +43,8 @@ pub(crate) struct Mock {
     client: FileSystemCapabilities,
     sessions: HashMap<SessionId, Session>,
     opened: u64,
+    /// How often a session was adopted by now.
+    adopted: u64,
     requests: u64,
 }
 
@@ -51,11 +53,13 @@ struct Session {
     directory: String,
     memory: Memory,
     turn: Option<Turn>,
+    /// When it was last adopted.
+    adopted: u64,
 }
 
 impl Session {
     fn new(directory: String) -> Self {
-        Self { directory, memory: Memory::default(), turn: None }
+        Self { directory, memory: Memory::default(), turn: None, adopted: 0 }
     }
 }
 
@@ -93,14 +97,43 @@ impl Mock {
         said
     }
 
-    /// Makes a session known that somebody else opened. One that is known stays as it is.
-    pub(crate) fn adopt(&mut self, id: &str, directory: &str) -> Result<(), Failure> {
+    /// Makes a session known that somebody else opened, or where it works by now. Whoever adopts
+    /// does so before every prompt: the one that was not wanted for longest is forgotten for a new one.
+    pub(crate) fn adopt(&mut self, id: &str, directory: &str) {
         let id = SessionId::new(id);
-        if !self.sessions.contains_key(&id) {
-            self.check_room()?;
-            self.sessions.insert(id, Session::new(directory.to_owned()));
+        if !self.sessions.contains_key(&id) && self.check_room().is_err() {
+            let quiet = self.sessions.iter().filter(|(_, session)| session.turn.is_none());
+            let oldest = quiet.min_by_key(|(_, session)| session.adopted);
+            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
+                self.sessions.remove(&oldest);
+            }
         }
-        Ok(())
+        self.adopted += 1;
+        let session = self.sessions.entry(id).or_insert_with(|| Session::new(String::new()));
+        session.adopted = self.adopted;
+        directory.clone_into(&mut session.directory);
+    }
+
+    /// Whether a session is in a turn.
+    pub(crate) fn is_in_turn(&self, id: &str) -> bool {
+        self.sessions.get(&SessionId::new(id)).is_some_and(|session| session.turn.is_some())
+    }
+
+    /// Ends the turn of a session, if it is in one.
+    pub(crate) fn cancel(&mut self, id: &str, now: Instant) -> Vec<Said> {
+        let mut said = Vec::new();
+        self.in_turn(&SessionId::new(id), now, &mut said, cancelled);
+        said
+    }
+
+    /// Ends all turns, and forgets all sessions.
+    pub(crate) fn end(&mut self, now: Instant) -> Vec<Said> {
+        let (ids, mut said): (Vec<_>, _) = (self.sessions.keys().cloned().collect(), Vec::new());
+        for id in ids {
+            self.in_turn(&id, now, &mut said, cancelled);
+        }
+        self.sessions.clear();
+        said
     }
 
     /// Forgets a session. A turn that it is in is cancelled.
@@ -209,8 +242,7 @@ impl Mock {
         let session = self.sessions.get_mut(&session_id);
         let session = session.ok_or_else(|| unknown(&session_id))?;
         if session.turn.is_some() {
-            let message = "the session is in a turn: wait for its end, or send session/cancel";
-            return Err(Failure::invalid_request(message));
+            return Err(in_a_turn());
         }
         if turns >= MOST_TURNS {
             let message = format!("{MOST_TURNS} sessions are in a turn, which is the most");
@@ -231,7 +263,7 @@ impl Mock {
         act: impl FnOnce(&mut Turn, &mut Scene<'_>) -> Flow,
     ) {
         let Self { client, sessions, requests, .. } = self;
-        let Some(Session { directory, memory, turn }) = sessions.get_mut(id) else { return };
+        let Some(Session { directory, memory, turn, .. }) = sessions.get_mut(id) else { return };
         let Some(under_way) = turn else { return };
         let mut scene = Scene { session: id, directory, client, memory, requests, said, now };
         if act(under_way, &mut scene) == Flow::Ended {
@@ -252,6 +284,12 @@ impl Mock {
 fn cancelled(turn: &mut Turn, scene: &mut Scene<'_>) -> Flow {
     turn.end(StopReason::Cancelled, scene);
     Flow::Ended
+}
+
+/// The failure of a prompt in a session that is in a turn.
+pub(in crate::faces::acp) fn in_a_turn() -> Failure {
+    let message = "the session is in a turn: wait for its end, or send session/cancel";
+    Failure::invalid_request(message)
 }
 
 /// What a method is called with.

@@ -330,10 +330,28 @@ fn an_unknown_session_is_not_found() {
 #[test]
 fn an_adopted_session_can_be_prompted() {
     let mut talk = Talk::with(&all());
-    talk.mock.adopt("mock-session-1", "/home").unwrap();
-    talk.mock.adopt("mock-session-1", "/elsewhere").unwrap();
+    talk.mock.adopt("mock-session-1", "/home");
     let asked = talk.prompt(2, "read a");
     assert_eq!(asked[0]["params"]["path"], "/home/a");
+    // It may have moved meanwhile.
+    talk.cancel();
+    talk.mock.adopt("mock-session-1", "/elsewhere");
+    let asked = talk.prompt(3, "read a");
+    assert_eq!(asked[0]["params"]["path"], "/elsewhere/a");
+}
+
+#[test]
+fn adopted_sessions_make_room_for_others_but_not_in_a_turn() {
+    let mut talk = Talk::with(&all());
+    talk.mock.adopt("mock-session-1", "/");
+    talk.prompt(2, "wait 9");
+    for number in 0..2 * MOST_SESSIONS {
+        talk.mock.adopt(&format!("s{number}"), "/");
+    }
+    assert_eq!(talk.mock.sessions.len(), MOST_SESSIONS);
+    assert!(talk.mock.is_in_turn("mock-session-1"));
+    let newest = format!("s{}", 2 * MOST_SESSIONS - 1);
+    assert!(talk.mock.sessions.contains_key(&SessionId::new(newest)));
 }
 
 #[test]
