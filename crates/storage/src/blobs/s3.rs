@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use http::header::IF_MATCH;
 use http::{HeaderValue, Method, Request};
-use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::client::{HttpConnector as _, HttpRequest, HttpRequestBody};
 use object_store::path::Path;
 use object_store::signer::{SignedUrlOptions, Signer as _};
@@ -46,7 +46,10 @@ pub(super) async fn connect(name: &str, settings: &Settings) -> Result<Bucket> {
             "a directory bucket does not list its keys in order; take a general purpose one";
         return Err(invalid(message));
     }
-    let (mut builder, mut options) = (AmazonS3Builder::new(), options());
+    // Some servers take a write for whole whose line was cut behind its head, and keep nothing of it in
+    // the place of what was there. With a checksum they do not.
+    let mut builder = AmazonS3Builder::new().with_checksum_algorithm(Checksum::SHA256);
+    let mut options = options();
     for (key, value) in configured(settings, "AWS_", is_credential) {
         if let AmazonS3ConfigKey::Client(key) = key {
             options = options.with_config(key, value);

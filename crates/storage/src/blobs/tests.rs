@@ -1,6 +1,6 @@
 //! Buckets that cannot remove on a condition: how they are found out, and what they still promise.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -165,6 +165,40 @@ fn answering(answer: &'static str) -> std::net::SocketAddr {
             stream.shutdown(std::net::Shutdown::Write).unwrap();
             std::io::copy(&mut stream, &mut std::io::sink()).ok();
         }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_write_that_is_cut_off_behind_its_head_changes_nothing() {
+    let blobs = heedless(&SEAWEEDFS, "cut").await;
+    let token = create(&blobs, "a").await;
+    let address = Address::of(&SEAWEEDFS.url_via(beheaded(SEAWEEDFS.address()), "any")).await;
+    let (place, _) = address.as_ref().unwrap().place_and_prefix().unwrap();
+    let bucket = s3::connect(&place, &address.unwrap().settings).await.unwrap();
+    let cut = Blobs { bucket, names: Names::under("cut"), removing: Removing::Heedless };
+    let swap = cut.swap(&key("a"), &Expected::Token(token.clone()), "y".into()).await;
+    assert_eq!(swap.unwrap_err().kind(), crate::ErrorKind::Unavailable);
+    let there = blobs.load(&key("a")).await.unwrap().unwrap();
+    assert_eq!((&there.value[..], there.token), (&b"x"[..], token));
+}
+
+/// The address of a line to a server on which the first request is cut off behind its head.
+fn beheaded(server: std::net::SocketAddr) -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut client = std::io::BufReader::new(listener.accept().unwrap().0);
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            client.read_until(b'\n', &mut head).unwrap();
+        }
+        assert!(head.starts_with(b"PUT "), "{head:?}");
+        let mut server = std::net::TcpStream::connect(server).unwrap();
+        server.write_all(&head).unwrap();
+        server.shutdown(std::net::Shutdown::Write).unwrap();
+        // The client is held on to until the server has said what it thinks of that.
+        std::io::copy(&mut server, &mut std::io::sink()).unwrap();
     });
     address
 }
