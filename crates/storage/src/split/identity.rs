@@ -68,7 +68,10 @@ impl Identity {
 pub(super) async fn pair(refs: &dyn Storage, chunks: &dyn Storage) -> Result<()> {
     refuse_inhabited(chunks).await?;
     for _ in 0..TRIES {
-        let ((found, before), (large, _)) = tokio::try_join!(load(refs), load(chunks))?;
+        // In this order: chunks bear a name only after the refs do, so that refs without one are no
+        // part of these chunks, however many pair them at the same time.
+        let (large, _) = load(chunks).await?;
+        let (found, before) = load(refs).await?;
         let (Some(found), Some(before)) = (found, before) else {
             if large.is_some() {
                 return Err(strangers());
@@ -86,6 +89,8 @@ pub(super) async fn pair(refs: &dyn Storage, chunks: &dyn Storage) -> Result<()>
                 set(refs, &Expected::Token(before.token), &settled).await?;
             }
             (Role::NewRefs, None) => set(chunks, &Expected::Absent, &wanted).await?,
+            // Somebody may have paired them between the two looks.
+            (Role::Refs, None) if load(chunks).await?.0.is_some() => {}
             (Role::NewRefs | Role::Refs | Role::Chunks, _) => return Err(strangers()),
         }
     }
