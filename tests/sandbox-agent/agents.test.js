@@ -217,7 +217,7 @@ describe("agents and who may have them", () => {
   }
 
   it("lends its files to the agent when it says that it can", async () => {
-    const files = new Map([["/work/a.txt", "hello"]]);
+    const files = new Map([["/project/a.txt", "hello"]]);
     const said = [];
     const client = new AcpHttpClient({
       baseUrl: url,
@@ -238,11 +238,11 @@ describe("agents and who may have them", () => {
     const clientCapabilities = { fs: { readTextFile: true, writeTextFile: true } };
     const greeted = await client.initialize({ clientCapabilities });
     assert.equal(greeted.agentInfo.name, "mock");
-    const { sessionId } = await client.newSession({ cwd: "/work", mcpServers: [] });
+    const { sessionId } = await client.newSession({ cwd: "/project", mcpServers: [] });
     const prompt = text("read a.txt\nwrite b.txt from the mock\nread b.txt\nread missing");
     const answer = await client.prompt({ sessionId, prompt });
     assert.equal(answer.stopReason, "end_turn");
-    assert.equal(files.get("/work/b.txt"), "from the mock");
+    assert.equal(files.get("/project/b.txt"), "from the mock");
     await until(() => said.join("").includes("missing cannot be read"), () => said.join(""));
     assert.match(said.join(""), /a\.txt has 5 bytes: hello.*b\.txt has 13 bytes: from the mock/s);
     await client.disconnect();

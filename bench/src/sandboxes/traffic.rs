@@ -74,7 +74,7 @@ impl Visit {
             35..55 => timed(spread, "stat", files.entry(&file)).await.map(drop),
             55..70 => timed(spread, "list", files.list_entries("/seed")).await.map(drop),
             70..90 => {
-                let file = format!("/work/client-{}", self.client);
+                let file = format!("/project/client-{}", self.client);
                 timed(spread, "write", files.write(&file, content(self.turn))).await.map(drop)
             }
             90..95 => self.whole_life(&files, spread).await,
@@ -93,7 +93,7 @@ impl Visit {
     }
 
     async fn whole_life(&self, files: &Files, spread: &mut Spread) -> Result<(), Failed> {
-        let name = format!("/work/new-{}-{}", self.client, self.turn);
+        let name = format!("/project/new-{}-{}", self.client, self.turn);
         let moved = format!("{name}-moved");
         timed(spread, "write", files.write(&name, content(self.turn))).await?;
         timed(spread, "move", files.rename(&name, &moved, Target::New)).await?;

@@ -126,9 +126,7 @@ impl Sessions {
     /// Refuses one more session if there is no room, and none that ended to make some.
     fn make_room(&self, open: &mut Open, by: Option<Actor>) -> Result<()> {
         let SessionRoom { most, each, .. } = self.room;
-        // Whoever has the server's own token, or needs none, is the operator.
-        let is_key = matches!(by, Some(Actor::Key(_)));
-        let message = if is_key && !has_room(open, each, |owner| owner.by == by) {
+        let message = if Actor::has_a_share(by) && !has_room(open, each, |owner| owner.by == by) {
             format!("the key has {each} sessions open, which is the most")
         } else if !has_room(open, most, |_| true) {
             format!("{most} sessions are open, which is the most")

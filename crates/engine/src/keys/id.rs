@@ -45,6 +45,12 @@ impl KeyId {
 }
 
 impl Actor {
+    /// Whether somebody has but a share of what there is for all. Whoever has the server's own token,
+    /// or needs none, is the operator, and may have all of it.
+    pub fn has_a_share(by: Option<Self>) -> bool {
+        matches!(by, Some(Self::Key(_)))
+    }
+
     /// The actor that a text names: a key's id, or `token`.
     pub fn parse(text: &str) -> Result<Self> {
         if text == TOKEN { Ok(Self::Token) } else { KeyId::parse(text).map(Self::Key) }

@@ -92,10 +92,8 @@ impl Connections {
         self.forget_idle();
         let mut table = self.table.lock();
         let AgentRoom { most, each, .. } = self.room;
-        // Whoever has the server's own token, or needs none, is the operator.
-        let is_key = matches!(by, Some(Actor::Key(_)));
         let own = || table.open.values().filter(|connection| connection.by == by).count();
-        if is_key && own() >= each {
+        if Actor::has_a_share(by) && own() >= each {
             return Err(too_many(&format!("the key has {each} connections, which is the most")));
         }
         if table.open.len() >= most {

@@ -59,7 +59,7 @@ impl<'a> Client<'a> {
         let mut params = json!({"protocolVersion": 1});
         params["clientCapabilities"] = capabilities;
         assert_eq!(self.call(0, "initialize", params).await["protocolVersion"], 1);
-        let made = self.call(1, "session/new", json!({"cwd": "/work", "mcpServers": []})).await;
+        let made = self.call(1, "session/new", json!({"cwd": "/project", "mcpServers": []})).await;
         assert_eq!(made["sessionId"], "mock-session-1");
     }
 
@@ -173,7 +173,7 @@ async fn an_agent_reads_and_writes_files_at_its_client() {
     let serving = async {
         let asked = listener.next().await.unwrap().data;
         assert_eq!(asked["method"], "fs/read_text_file");
-        let params = json!({"sessionId": "mock-session-1", "path": "/work/a.txt"});
+        let params = json!({"sessionId": "mock-session-1", "path": "/project/a.txt"});
         assert_eq!(asked["params"], params);
         let file = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": "hello"}});
         assert_eq!(client.post("", &file).await.status, 202);
@@ -186,7 +186,7 @@ async fn an_agent_reads_and_writes_files_at_its_client() {
             said.push(event);
         };
         assert_eq!(words(&said), "mock: a.txt has 5 bytes: hello");
-        assert_eq!(asked["params"]["path"], "/work/b.txt");
+        assert_eq!(asked["params"]["path"], "/project/b.txt");
         assert_eq!(asked["params"]["content"], "from the mock");
         let done = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {}});
         assert_eq!(client.post("", &done).await.status, 202);

@@ -118,15 +118,14 @@ impl AgentServers {
 
     fn check_room(&self, open: &HashMap<Name, Server>, by: Option<Actor>) -> Result<(), Problem> {
         let Room { most, each, .. } = self.room;
-        // Whoever has the server's own token, or needs none, is the operator.
-        let is_key = matches!(by, Some(Actor::Key(_)));
-        let message = if is_key && open.keys().filter(|name| name.by == by).count() >= each {
-            format!("the key talks with {each} agents, which is the most")
-        } else if open.len() >= most {
-            format!("{most} agents are talked with, which is the most")
-        } else {
-            return Ok(());
-        };
+        let message =
+            if Actor::has_a_share(by) && open.keys().filter(|name| name.by == by).count() >= each {
+                format!("the key talks with {each} agents, which is the most")
+            } else if open.len() >= most {
+                format!("{most} agents are talked with, which is the most")
+            } else {
+                return Ok(());
+            };
         Err(errors::too_many(&message))
     }
 

@@ -23,7 +23,7 @@ impl Talk {
 
     fn in_session(capabilities: &Value) -> Self {
         let mut talk = Self::with(capabilities);
-        talk.ask(1, "session/new", json!({"cwd": "/work", "mcpServers": []}));
+        talk.ask(1, "session/new", json!({"cwd": "/project", "mcpServers": []}));
         talk
     }
 
@@ -160,7 +160,7 @@ fn a_file_is_read_by_the_client() {
     let asked = talk.prompt(2, "read notes.txt");
     let [request] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(request["method"], "fs/read_text_file");
-    let params = json!({"sessionId": "mock-session-1", "path": "/work/notes.txt"});
+    let params = json!({"sessionId": "mock-session-1", "path": "/project/notes.txt"});
     assert_eq!(request["params"], params);
     let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {"content": "hello"}});
     let said = talk.hear(answer.clone());
