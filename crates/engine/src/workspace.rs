@@ -229,6 +229,18 @@ impl Workspace {
         outcome.map_err(|err| err.on(path))
     }
 
+    /// Writes down that somebody was refused before the tree was asked. What is no refusal, and what
+    /// was written down already, is not.
+    pub async fn note_refusal(&self, operation: &'static str, path: &SandboxPath, err: &Error) {
+        let is_news = self.recorder.as_ref().is_some_and(|recorder| !recorder.has_refused());
+        if is_news
+            && is_refusal(err.kind())
+            && let Some(pending) = self.begin(operation, Subject::at(path))
+        {
+            pending.end(Err(err)).await;
+        }
+    }
+
     /// Runs what only looks. It is written down if it tried what it may not.
     async fn look<T>(
         &self,
