@@ -4,6 +4,7 @@ mod audit;
 mod directory;
 mod log;
 mod machine;
+mod mcp;
 mod network;
 mod place;
 mod records;
@@ -25,6 +26,7 @@ use crate::config::{Access, Confine, Listen, Many, ServeSettings};
 
 use log::Log;
 pub(crate) use machine::serve as server;
+pub(crate) use mcp::serve as mcp;
 use welcome::Welcome;
 
 /// How often the store of a server is freed of what nothing leads to any more.
