@@ -51,6 +51,7 @@ struct Launch {
     working_directory: SandboxPath,
     archive_limits: ArchiveLimits,
     most_connections: usize,
+    tools: server::ToolOptions,
     welcome: Welcome,
 }
 
@@ -89,6 +90,7 @@ impl Launch {
             },
             timeouts: server::Timeouts::default(),
             agents: server::AgentRoom::default(),
+            tools: self.tools.clone(),
             most_connections: self.most_connections,
             working_directory: self.working_directory.clone(),
             archive_limits: self.archive_limits,
