@@ -203,10 +203,7 @@ fn schema_of<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
         settings.contract = contract;
     });
     let schema = settings.into_generator().into_root_schema_for::<T>();
-    match schema.to_value() {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    schema.as_object().cloned().unwrap_or_default()
 }
 
 /// The schema of a result, made of that of its data.
@@ -233,10 +230,7 @@ fn envelope(mut data: Map<String, Value>) -> Map<String, Value> {
         "required": ["success", "data", "error", "metadata"],
         "additionalProperties": false
     });
-    match whole {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    whole.as_object().cloned().unwrap_or_default()
 }
 
 /// A doc comment as one text: its lines are broken where the source is, which means nothing.
