@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use engine::Workspace;
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{Contract, SchemaSettings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -185,7 +185,7 @@ fn run<T: Tool>(arguments: Value, call: &Call) -> Running<'_> {
 }
 
 fn schemas<T: Tool>() -> Schemas {
-    let mut input = schema_of::<T>();
+    let mut input = schema_of::<T>(Contract::Deserialize);
     let description = input.remove("description");
     let description = description.and_then(|text| text.as_str().map(one_line)).unwrap_or_default();
     for odd in ["$schema", "title"] {
@@ -193,25 +193,24 @@ fn schemas<T: Tool>() -> Schemas {
     }
     // Some clients insist on the word, even where there are none.
     input.entry("properties").or_insert_with(|| json!({}));
-    Schemas { description, input, output: envelope(schema_of::<T::Output>()) }
+    Schemas { description, input, output: envelope(schema_of::<T::Output>(Contract::Serialize)) }
 }
 
-fn schema_of<T: JsonSchema>() -> Map<String, Value> {
+fn schema_of<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
     // Not every model's maker follows references.
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.contract = contract;
+    });
     let schema = settings.into_generator().into_root_schema_for::<T>();
-    match schema.to_value() {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    schema.as_object().cloned().unwrap_or_default()
 }
 
 /// The schema of a result, made of that of its data.
 fn envelope(mut data: Map<String, Value>) -> Map<String, Value> {
     data.remove("$schema");
     data.remove("title");
-    let mut metadata = schema_of::<Metadata>();
+    let mut metadata = schema_of::<Metadata>(Contract::Serialize);
     metadata.remove("$schema");
     metadata.remove("title");
     let whole = json!({
@@ -231,10 +230,7 @@ fn envelope(mut data: Map<String, Value>) -> Map<String, Value> {
         "required": ["success", "data", "error", "metadata"],
         "additionalProperties": false
     });
-    match whole {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    whole.as_object().cloned().unwrap_or_default()
 }
 
 /// A doc comment as one text: its lines are broken where the source is, which means nothing.

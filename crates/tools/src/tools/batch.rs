@@ -185,9 +185,10 @@ impl Plan {
         let target = if one.force == Some(true) { Target::Replace } else { Target::New };
         self.paths.push(to.clone());
         self.places.push(to.clone());
-        self.steps.push(match one.operation {
-            Operation::Move => Step::Rename { from, to, target },
-            _ => Step::Copy { from, to, target },
+        self.steps.push(if one.operation == Operation::Move {
+            Step::Rename { from, to, target }
+        } else {
+            Step::Copy { from, to, target }
         });
         Ok(())
     }
