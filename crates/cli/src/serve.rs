@@ -90,6 +90,7 @@ impl Launch {
             },
             timeouts: server::Timeouts::default(),
             agents: server::AgentRoom::default(),
+            mcp: server::AgentRoom::of_mcp(),
             tools: self.tools.clone(),
             most_connections: self.most_connections,
             working_directory: self.working_directory.clone(),

@@ -30,6 +30,7 @@ mod uri;
 
 pub(crate) use handler::Handler;
 pub(crate) use in_flight::InFlight;
+pub(crate) use pipe::longest;
 pub use pipe::{Offer, serve};
 pub use roots::Served;
 pub(crate) use standing::Standing;

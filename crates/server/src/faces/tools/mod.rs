@@ -21,6 +21,7 @@ use crate::app::App;
 pub(super) use audited::{operation, subject};
 pub(super) use failures::{Asked, failure_components};
 pub(super) use naming::sandbox_in;
+pub(super) use settings::settings_for;
 
 /// Where everything of this face lies.
 const PREFIX: &str = "/v1/tools";

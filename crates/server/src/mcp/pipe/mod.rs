@@ -62,7 +62,7 @@ pub async fn serve(
 
 /// How long a message may be: twice as long as the longest file, which as base64 is a third longer,
 /// and room for the rest.
-fn longest(settings: &Settings) -> usize {
+pub(crate) fn longest(settings: &Settings) -> usize {
     let twice = settings.max_file_size.saturating_mul(2).saturating_add(1 << 20);
     usize::try_from(twice).unwrap_or(usize::MAX)
 }
