@@ -161,8 +161,7 @@ pub(super) async fn read(standing: &Standing, address: &str) -> Result<ReadResou
     };
     let outcome = in_time(standing.settings.timeout, reading).await;
     if let Err(err) = &outcome {
-        let root = SandboxPath::root();
-        standing.workspace.note_refusal("read", err.path().unwrap_or(&root), err).await;
+        standing.workspace.note_refusal("read", Some(&outward), err).await;
     }
     outcome.map(|content| ReadResourceResult::new(vec![content]))
 }

@@ -48,24 +48,24 @@ pub(super) fn outward(sandbox: &Sandbox, uri: &str) -> Result<String> {
 mod tests {
     use std::sync::Arc;
 
-    use engine::{DotDot, HostFs, HostOptions, SandboxId};
+    use engine::{DotDot, Limits, SandboxId, Store};
 
     use super::*;
 
-    fn sandbox(dir: &tempfile::TempDir) -> Sandbox {
-        let files = HostFs::open(dir.path(), HostOptions::default()).unwrap();
+    async fn sandbox() -> Sandbox {
+        let id = SandboxId::parse("box").unwrap();
+        let files = Store::in_memory().create(&id, Limits::default()).await.unwrap();
         Sandbox {
-            id: SandboxId::parse("box").unwrap(),
+            id,
             files: Arc::new(files),
             prefix: SandboxPath::parse("/w", DotDot::Refuse).unwrap(),
             home: SandboxPath::root(),
         }
     }
 
-    #[test]
-    fn every_name_has_an_address_that_leads_back_to_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let sandbox = sandbox(&dir);
+    #[tokio::test]
+    async fn every_name_has_an_address_that_leads_back_to_it() {
+        let sandbox = sandbox().await;
         for name in ["a b", "-delete", "100%", "a?b#c", "é\n'\"", "%41", "a&b;$(c)"] {
             let path = SandboxPath::root().join(name).unwrap();
             let uri = of(&sandbox, &path);
@@ -79,10 +79,9 @@ mod tests {
         );
     }
 
-    #[test]
-    fn what_is_no_address_here_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let sandbox = sandbox(&dir);
+    #[tokio::test]
+    async fn what_is_no_address_here_is_refused() {
+        let sandbox = sandbox().await;
         let kind = |uri| outward(&sandbox, uri).unwrap_err().kind();
         assert_eq!(kind("file:///w/a"), ErrorKind::InvalidArgument);
         assert_eq!(kind("sandkeep://other/w/a"), ErrorKind::NotFound);
