@@ -20,6 +20,7 @@ mod keep;
 mod keys;
 mod log;
 mod many;
+mod mcp;
 mod reach;
 mod reference;
 mod refusals;
