@@ -32,7 +32,7 @@ async fn a_file_of_any_size_up_to_the_limit_is_written() {
 #[tokio::test]
 async fn long_text_of_many_bytes_a_letter_has_no_replacement_characters() {
     let server = Server::start().await;
-    let text = "añ€😀字".repeat(180_000);
+    let text = "añ€😀字".repeat(200_000);
     std::fs::write(server.host("f"), &text).unwrap();
     let read = does(&server, "read_file", json!({"path": "f"})).await;
     let content = read["content"].as_str().unwrap();

@@ -73,7 +73,8 @@ async fn what_is_blocked_or_not_allowed_is_written_down_once() {
 
 #[tokio::test]
 async fn a_change_is_one_event_and_a_look_is_none() {
-    let server = guarded().await;
+    let server = Server::start().await;
+    server.put("work/f", "x");
     does(&server, "read_file", json!({"path": "work/f"})).await;
     does(&server, "list_directory", json!({"path": "work"})).await;
     does(&server, "search", json!({"path": "work", "content": "x"})).await;
