@@ -1,6 +1,6 @@
 //! A process, by whose root the tree of a container is found.
 
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat, openat2};
@@ -119,8 +119,8 @@ impl AsFd for Process {
     }
 }
 
-impl std::os::fd::AsRawFd for Process {
-    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+impl AsRawFd for Process {
+    fn as_raw_fd(&self) -> RawFd {
         self.descriptor.as_raw_fd()
     }
 }
