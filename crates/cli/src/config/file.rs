@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args as _;
 use serde::de::DeserializeOwned;
 
-use super::{Confine, Listen, Many, Sharing, surroundings};
+use super::{Attach, Confine, Listen, Many, Sharing, surroundings};
 
 /// What a configuration file says.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(crate) struct ConfigFile {
     pub(crate) listen: Listen,
     /// Settings of the served tree.
     pub(crate) confine: Confine,
+    /// Settings of containers.
+    pub(crate) attach: Attach,
     /// How a store is used.
     pub(crate) sharing: Sharing,
     /// How other sandboxes are kept.
@@ -63,6 +65,7 @@ impl ConfigFile {
         refuse_wrong_token(&table).with_context(place)?;
         let listen: Listen = parse(text).with_context(place)?;
         let confine: Confine = parse(text).with_context(place)?;
+        let attach: Attach = parse(text).with_context(place)?;
         let sharing: Sharing = parse(text).with_context(place)?;
         let many: Many = parse(text).with_context(place)?;
         // Paths in a file mean the same whichever directory the server is started in.
@@ -70,15 +73,16 @@ impl ConfigFile {
         let source = Some(FoundFile { path: path.into(), named });
         let keys = table.keys().cloned().collect();
         let (confine, sharing) = (confine.relative_to(base), sharing.relative_to(base));
-        let many = many.relative_to(base);
-        Ok(Self { listen, confine, sharing, many, keys, source })
+        let (many, attach) = (many.relative_to(base), attach.relative_to(base));
+        Ok(Self { listen, confine, attach, sharing, many, keys, source })
     }
 }
 
 /// Every key that a file may hold: the long name of the flag.
 pub(crate) fn keys() -> Vec<String> {
     let flags = clap::Command::new("serve");
-    let flags = Many::augment_args(Sharing::augment_args(Confine::augment_args(flags)));
+    let flags = Attach::augment_args(Confine::augment_args(flags));
+    let flags = Many::augment_args(Sharing::augment_args(flags));
     let flags = Listen::augment_args(flags);
     flags.get_arguments().map(|flag| flag.get_id().as_str().replace('_', "-")).collect()
 }

@@ -72,7 +72,10 @@ impl Hold {
 /// mounts alive, and would be in the way when it starts again.
 pub(super) fn watch_over(hold: &Arc<Hold>, attachment: Weak<Attachment>) -> Result<()> {
     let process = Arc::clone(&hold.process);
-    #[expect(deprecated, reason = "what took its place is unsafe; the process keeps its descriptor")]
+    #[expect(
+        deprecated,
+        reason = "what took its place is unsafe; the process keeps its descriptor"
+    )]
     let waiting = AsyncFd::with_interest(process, Interest::READABLE);
     let waiting = waiting.map_err(|err| {
         Error::new(ErrorKind::Busy, "the end of the process cannot be waited for").because(err)
