@@ -55,7 +55,7 @@ impl LocalTree {
                     AttachedOptions { limits: Limits::default(), durability: Durability::Full };
                 let engines = Some(engines(socket.as_deref()));
                 let files = AttachedFs::new(target.clone(), path.clone(), options, engines)?;
-                files.attach().await?;
+                files.attach().await.or_hint(|| "name a container or process that runs".into())?;
                 Ok(Self::Container(files))
             }
         }

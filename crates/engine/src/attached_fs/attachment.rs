@@ -179,7 +179,7 @@ impl Attachment {
 
 /// A container runs, and we do not see its process.
 fn unseen(err: Error, target: &AttachTarget) -> Error {
-    if err.kind() != ErrorKind::SandboxUnavailable {
+    if err.kind() != ErrorKind::NotFound {
         return err;
     }
     let message = format!(

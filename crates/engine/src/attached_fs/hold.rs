@@ -103,7 +103,12 @@ impl Drop for Hold {
 /// Holds the process of a number.
 pub(super) async fn process(target: &AttachTarget, pid: u32) -> Result<Arc<Process>> {
     let found = blocking::run(move || Ok(Process::find(pid))).await?;
-    found.map(Arc::new).map_err(|err| meaning(err, target))
+    found.map(Arc::new).map_err(|err| match err {
+        host::Error::Os(Errno::SRCH) => {
+            Error::new(ErrorKind::NotFound, format!("there is no process {pid}")).because(err)
+        }
+        err => meaning(err, target),
+    })
 }
 
 /// Why a process cannot be held, or its root not be opened.

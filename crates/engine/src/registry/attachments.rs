@@ -36,12 +36,8 @@ impl Attachments {
             files.attach().await?;
             files.target().await
         };
-        let target = found.await.map_err(|err| match (err.kind(), target) {
-            (ErrorKind::SandboxUnavailable, AttachTarget::Process { pid, .. }) => {
-                let message = format!("there is no process {pid}");
-                Error::new(ErrorKind::InvalidArgument, message).because(err)
-            }
-            (ErrorKind::NotFound, _) => {
+        let target = found.await.map_err(|err| match err.kind() {
+            ErrorKind::NotFound => {
                 let message = err.message().to_owned();
                 Error::new(ErrorKind::InvalidArgument, message).because(err)
             }
