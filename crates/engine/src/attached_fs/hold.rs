@@ -35,11 +35,16 @@ impl Hold {
         let opened = blocking::run(move || {
             let root = held.root_mark();
             let shares_ours = held.shares_our_root();
-            let files = HostFs::of_process(held, &path, options);
-            Ok((root, shares_ours, files))
+            let files = HostFs::of_process(Arc::clone(&held), &path, options);
+            // Looked at once more, so that what was judged is what was opened.
+            Ok((root.and_then(|root| Ok((root, held.root_mark()?))), shares_ours, files))
         });
-        let (root, shares_ours, files) = opened.await?;
-        let root = root.map_err(|err| meaning(err, &target))?;
+        let (roots, shares_ours, files) = opened.await?;
+        let (root, root_now) = roots.map_err(|err| meaning(err, &target))?;
+        if root != root_now {
+            let message = format!("{target} changes its root all the time");
+            return Err(Error::new(ErrorKind::SandboxUnavailable, message));
+        }
         if shares_ours.map_err(|err| meaning(err, &target))? {
             let message = format!("{target} is in no container: its root is the server's own");
             return Err(Error::new(ErrorKind::InvalidArgument, message));

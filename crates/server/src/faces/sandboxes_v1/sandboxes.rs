@@ -58,7 +58,7 @@ pub(super) async fn create(
     let caller = &doer.caller;
     let deed = match &request.from {
         Some(origin) => origin.told(Deed::new("create_sandbox")),
-        None => Deed::new("create_sandbox"),
+        None => told_attached(request.attach.as_ref(), Deed::new("create_sandbox")),
     };
     let work = async {
         demand(caller, Role::Owner, "make sandboxes")?;
@@ -90,6 +90,17 @@ impl Origin {
             Some(snapshot) => deed.about(&format!("{of}@{snapshot}")),
             None => deed.about(of.as_str()),
         }
+    }
+}
+
+/// The same deed, about what a sandbox is to be attached to.
+fn told_attached(attach: Option<&Attach>, deed: Deed) -> Deed {
+    let name = attach.and_then(|attach| attach.container.as_deref());
+    let name = name.and_then(|name| ContainerName::parse(name).ok());
+    match (name, attach.and_then(|attach| attach.pid)) {
+        (Some(name), _) => deed.about(&format!("container {name}")),
+        (None, Some(pid)) => deed.about(&format!("process {pid}")),
+        (None, None) => deed,
     }
 }
 
