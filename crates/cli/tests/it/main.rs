@@ -13,6 +13,7 @@
 mod advertise;
 mod config;
 mod connection;
+mod containers;
 mod desk;
 mod directory_snapshot;
 mod fs_commands;
