@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use engine::Workspace;
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{Contract, SchemaSettings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -185,25 +185,46 @@ fn run<T: Tool>(arguments: Value, call: &Call) -> Running<'_> {
 }
 
 fn schemas<T: Tool>() -> Schemas {
-    let mut input = schema_of::<T>();
+    let mut input = schema_of::<T>(Contract::Deserialize);
     let description = input.remove("description");
-    let description = description.and_then(|text| text.as_str().map(one_line)).unwrap_or_default();
+    let description =
+        description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
     for odd in ["$schema", "title"] {
         input.remove(odd);
     }
     // Some clients insist on the word, even where there are none.
     input.entry("properties").or_insert_with(|| json!({}));
-    Schemas { description, input, output: envelope(schema_of::<T::Output>()) }
+    Schemas { description, input, output: envelope(schema_of::<T::Output>(Contract::Serialize)) }
 }
 
-fn schema_of<T: JsonSchema>() -> Map<String, Value> {
-    // Not every model's maker follows references.
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<T>();
-    match schema.to_value() {
+/// The schema of what is read, or of what is written: there, fields that are left out are not required.
+fn schema_of<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        // Not every model's maker follows references.
+        settings.inline_subschemas = true;
+        settings.contract = contract;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    join_lines(&mut schema);
+    match schema {
         Value::Object(map) => map,
         _ => Map::new(),
+    }
+}
+
+/// Makes one line of every description in a schema.
+fn join_lines(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (name, value) in map {
+                match (name.as_str(), value) {
+                    ("description", Value::String(text)) => *text = one_line(text),
+                    (_, value) => join_lines(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(join_lines),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -211,7 +232,7 @@ fn schema_of<T: JsonSchema>() -> Map<String, Value> {
 fn envelope(mut data: Map<String, Value>) -> Map<String, Value> {
     data.remove("$schema");
     data.remove("title");
-    let mut metadata = schema_of::<Metadata>();
+    let mut metadata = schema_of::<Metadata>(Contract::Serialize);
     metadata.remove("$schema");
     metadata.remove("title");
     let whole = json!({
