@@ -122,6 +122,8 @@ async fn near_names(call: &Call, path: &SandboxPath) -> Vec<String> {
                 let wanted = missing.name().to_lowercase();
                 let found: Vec<SandboxPath> =
                     entries.map_ok(|entry| entry.path).try_collect().await.unwrap_or_default();
+                let found: Vec<SandboxPath> =
+                    found.into_iter().filter(|path| call.reach().shows(path)).collect();
                 return alike(&wanted, &found).map(|path| call.shown(path)).collect();
             }
             Err(err) if err.kind() == ErrorKind::NotFound => missing = parent,

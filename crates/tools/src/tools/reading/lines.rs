@@ -12,6 +12,16 @@ pub(super) enum Ends {
     Utf16Be,
 }
 
+impl Ends {
+    /// How many bytes a unit has.
+    pub(super) fn width(self) -> u64 {
+        match self {
+            Self::OneByte => 1,
+            Self::Utf16Le | Self::Utf16Be => 2,
+        }
+    }
+}
+
 /// Which lines are wanted, counted from 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
@@ -36,6 +46,8 @@ pub(super) struct Scan {
     /// How many bytes of `kept` are whole lines, and the last of them.
     whole: Option<(usize, u64)>,
     is_full: bool,
+    /// Where the wanted lines end, if that was seen.
+    wanted_end: Option<u64>,
     /// The odd byte at the end of a chunk.
     odd: Option<u8>,
 }
@@ -54,6 +66,8 @@ pub(super) struct Found {
     pub(super) is_cut: bool,
     /// Whether not even one line had room.
     pub(super) is_within_line: bool,
+    /// Where the wanted lines end, if that was seen.
+    pub(super) wanted_end: Option<u64>,
 }
 
 impl Scan {
@@ -69,6 +83,7 @@ impl Scan {
             kept: BytesMut::new(),
             whole: None,
             is_full: false,
+            wanted_end: None,
             odd: None,
         }
     }
@@ -131,6 +146,9 @@ impl Scan {
         self.seen += part.len() as u64;
         self.is_at_begin = is_end;
         self.line += u64::from(is_end);
+        if is_end && self.wanted.last.is_some_and(|last| self.line > last) {
+            self.wanted_end.get_or_insert(self.seen);
+        }
     }
 
     pub(super) fn end(mut self, is_counted: bool) -> Found {
@@ -152,7 +170,15 @@ impl Scan {
             (false, _) => self.wanted.last.map_or(last, |wanted| wanted.min(last)),
         };
         let lines = (first <= last).then_some(LineRange { start: first, end, total });
-        Found { bytes: self.kept.freeze(), start: self.start, lines, total, is_cut, is_within_line }
+        Found {
+            wanted_end: self.wanted_end.or(is_counted.then_some(self.seen)),
+            bytes: self.kept.freeze(),
+            start: self.start,
+            lines,
+            total,
+            is_cut,
+            is_within_line,
+        }
     }
 }
 

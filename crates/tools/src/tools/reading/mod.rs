@@ -15,7 +15,7 @@ use engine::{Content, Encoding, Entry, Error, ErrorKind, SandboxPath, Span, Work
 use futures::TryStreamExt as _;
 use serde_json::{Map, Value, json};
 
-use self::lines::{Ends, Scan, Wanted};
+use self::lines::{Ends, Found, Scan, Wanted};
 use super::read_file::LineRange;
 use crate::call::Call;
 use crate::encoding::{TextEncoding, to_base64};
@@ -180,7 +180,7 @@ impl<'a> Reading<'a> {
             }
         }
         let is_counted = !scan.has_all() || entry.size <= self.longest;
-        let found = scan.end(is_counted);
+        let mut found = scan.end(is_counted);
         let Some(lines) = found.lines else {
             if wanted.first == 1 && entry.size == 0 {
                 return Ok(Piece {
@@ -196,29 +196,17 @@ impl<'a> Reading<'a> {
             let error = Error::new(ErrorKind::RangeNotSatisfiable, message).on(self.file);
             return Err(Failure::with_hint(error, format!("ask for lines up to {total}")));
         };
-        let mut bytes = found.bytes;
-        let mut truncated = None;
-        if found.is_cut {
-            let mut next = Map::new();
-            if found.is_within_line {
-                if let TextEncoding::Text(encoding) = self.encoding {
-                    bytes.truncate(letters::whole(&bytes, encoding));
-                }
-                next.extend(from_byte(found.start + bytes.len() as u64, None));
-                next.insert("startLine".to_owned(), Value::Null);
-                next.insert("endLine".to_owned(), Value::Null);
-            } else {
-                next.insert("startLine".to_owned(), json!(lines.end + 1));
-            }
-            let last = wanted.last.map(|last| found.total.map_or(last, |total| last.min(total)));
-            truncated = Some(Truncation {
-                returned: lines.end + 1 - lines.start,
-                total: last.or(found.total).map(|last| last + 1 - wanted.first),
-                unit: Unit::Lines,
-                reason: Why::Budget,
-                next: Some(next),
-            });
+        let mut bytes = std::mem::take(&mut found.bytes);
+        if found.is_within_line
+            && let TextEncoding::Text(encoding) = self.encoding
+        {
+            bytes.truncate(letters::whole(&bytes, encoding));
         }
+        let truncated = match (found.is_cut, found.is_within_line) {
+            (false, _) => None,
+            (true, true) => Some(within_line(&found, bytes.len() as u64)),
+            (true, false) => Some(between_lines(&found, lines, wanted)),
+        };
         Ok(Piece { entry, bytes, start: found.start, lines: Some(lines), truncated })
     }
 
@@ -229,7 +217,9 @@ impl<'a> Reading<'a> {
         loop {
             let size = self.held.stat(self.file, engine::Links::Follow).await?.size;
             let most = room.min(block);
-            let start = self.unit_floor(size.saturating_sub(most));
+            // The unit before says whether the first line is whole.
+            let start =
+                self.unit_floor(size.saturating_sub(most)).saturating_sub(self.ends().width());
             let Content { entry, range, body } = self.open(start, None).await?;
             let bytes = gather(body, most.saturating_add(4)).await?;
             let found = lines::last(&bytes, self.ends(), count, range.start == 0);
@@ -254,10 +244,7 @@ impl<'a> Reading<'a> {
 
     /// Where a unit of the encoding begins.
     fn unit_floor(&self, offset: u64) -> u64 {
-        match self.ends() {
-            Ends::OneByte => offset,
-            Ends::Utf16Le | Ends::Utf16Be => offset & !1,
-        }
+        offset - offset % self.ends().width()
     }
 
     fn ends(&self) -> Ends {
@@ -301,6 +288,37 @@ impl<'a> Reading<'a> {
         let message = format!("the file has {size} bytes, and at most {most} are read at once");
         let error = Error::new(ErrorKind::FileTooLarge, message).on(self.file);
         Failure::with_hint(error, "read a part of it: `startLine`, `tail` or `offset`")
+    }
+}
+
+/// That not even one line had room. The rest of it is read by bytes.
+fn within_line(found: &Found, returned: u64) -> Truncation {
+    let at = found.start + returned;
+    let mut next = from_byte(at, found.wanted_end.map(|end| end - at));
+    next.insert("startLine".to_owned(), Value::Null);
+    next.insert("endLine".to_owned(), Value::Null);
+    Truncation {
+        returned,
+        total: found.wanted_end.map(|end| end - found.start),
+        unit: Unit::Bytes,
+        reason: Why::Budget,
+        next: Some(next),
+    }
+}
+
+/// That not all lines had room.
+fn between_lines(found: &Found, lines: LineRange, wanted: Wanted) -> Truncation {
+    let last = match (wanted.last, found.total) {
+        (Some(last), Some(total)) => Some(last.min(total)),
+        (last, total) => last.or(total),
+    };
+    let next = Map::from_iter([("startLine".to_owned(), json!(lines.end + 1))]);
+    Truncation {
+        returned: lines.end + 1 - lines.start,
+        total: last.map(|last| last + 1 - wanted.first),
+        unit: Unit::Lines,
+        reason: Why::Budget,
+        next: Some(next),
     }
 }
 
