@@ -23,17 +23,21 @@ export interface Place {
   sandbox: string | undefined;
 }
 
-export function placeOf(connection: Connection): Place {
-  if (connection instanceof Sandbox) {
-    return { transport: Sandbox.transportOf(connection), sandbox: connection.id };
-  }
-  if (connection instanceof Sandkeep) {
-    return { transport: Sandkeep.transportOf(connection), sandbox: undefined };
-  }
+/** The client that tools work with: one for all of them, whatever it was made of. */
+export function clientOf(connection: Connection): Sandbox | Sandkeep {
+  if (connection instanceof Sandbox || connection instanceof Sandkeep) return connection;
   if (typeof connection !== "object" || connection === null) {
     const message = "tools work on a sandbox, a client, or where `baseUrl` leads";
     throw new SandkeepError(message, { kind: "invalid_argument" });
   }
   const { sandbox, ...options } = connection;
-  return { transport: Sandkeep.transportOf(new Sandkeep(options)), sandbox };
+  const keep = new Sandkeep(options);
+  return sandbox === undefined ? keep : keep.sandbox(sandbox);
+}
+
+export function placeOf(connection: Connection): Place {
+  const client = clientOf(connection);
+  return client instanceof Sandbox
+    ? { transport: Sandbox.transportOf(client), sandbox: client.id }
+    : { transport: Sandkeep.transportOf(client), sandbox: undefined };
 }

@@ -1,6 +1,5 @@
 /** All tools of a sandbox at once. */
 
-import { Sandkeep } from "../sandkeep.js";
 import {
   SandboxAppendFile,
   SandboxBatch,
@@ -21,7 +20,7 @@ import {
   SandboxTree,
   SandboxWriteFile,
 } from "./classes.js";
-import { type Connection, placeOf } from "./connection.js";
+import { type Connection, clientOf, placeOf } from "./connection.js";
 import type { ToolKey } from "./definitions.js";
 import { settingsOf, type ToolSettings } from "./settings.js";
 
@@ -95,12 +94,4 @@ export async function offeredTools(
   const fits = ([, tool]: [string, Tools[ToolKey]]) =>
     names.has(tool.name) && (tool.onlyLooks || readOnly !== true);
   return Object.fromEntries(Object.entries(createTools(one, settings)).filter(fits));
-}
-
-/** One client for all, instead of one for each. */
-function clientOf(connection: Connection): Connection {
-  if (connection instanceof Sandkeep || !("baseUrl" in connection)) return connection;
-  const { sandbox, ...options } = connection;
-  const keep = new Sandkeep(options);
-  return sandbox === undefined ? keep : keep.sandbox(sandbox);
 }

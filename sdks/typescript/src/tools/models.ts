@@ -148,5 +148,5 @@ function parsed(text: string): unknown {
 function noSuchTool(name: string, tools: OfferedTools): SandkeepError {
   const names = Object.values(tools).map((tool) => tool.name);
   const hint = `the tools are ${names.join(", ")}`;
-  return new SandkeepError(`there is no tool \`${name}\``, { kind: "not_found", hint });
+  return new SandkeepError(`there is no tool \`${name}\``, { kind: "tool_not_found", hint });
 }
