@@ -13,6 +13,7 @@ const PARTS = {
   "it builds, with its types": ["scripts/build.mjs"],
   "its promises, in every runtime, and its memory": tests("runtimes", "memory", "restart"),
   "the package as it is installed, and the examples of the README": tests("package", "readme"),
+  "the tools as they are installed, with frameworks": tests("tools"),
 };
 
 function tests(...names) {

@@ -19,8 +19,6 @@ export interface ToolContext {
  * - Arguments are checked before anything is done; unknown ones are refused.
  */
 export abstract class ToolBase<TArgs extends object, TData, TContext extends object = ToolContext> {
-  /** What frameworks that know several kinds of blocks call this one. */
-  readonly type = "tool";
   /** What a model calls it. */
   abstract readonly name: string;
   /** What a model reads about it. */

@@ -10,6 +10,7 @@ export { createTools, FOR_MODELS, offeredTools, type Tools } from "./create.js";
 export type { ArgumentsOf, DataOf, Definition, ReadFileBytes, ToolKey } from "./definitions.js";
 export * from "./models.js";
 export {
+  dataOf,
   resultSchema,
   type ToolFailure,
   type ToolMetadata,

@@ -26,6 +26,14 @@ export interface ToolFailure {
 /** What came of a call. */
 export type ToolResult<T> = ToolSuccess<T> | ToolFailure;
 
+/** What a call gave, for programs that go on only if it was done. Throws what went wrong otherwise. */
+export function dataOf<T>(result: ToolResult<T>): T {
+  if (result.success) return result.data;
+  const { tool, kind = "io", hint, path } = result.metadata;
+  const operation = `tools.${tool}`;
+  throw new SandkeepError(result.error, { kind, hint, path, operation, problem: result });
+}
+
 /** The schema of a result, made of that of its data. */
 export function resultSchema<T extends z.ZodType>(data: T) {
   const [yes, no] = [z.literal(true), z.literal(false)];

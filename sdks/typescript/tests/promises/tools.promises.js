@@ -100,6 +100,15 @@ export default function ({ it, fresh, keep, connect, toolkit, unique, baseUrl, t
     await refused(tools.readFile.execute({ path: "../../../../etc/passwd" }), "outside_sandbox");
   });
 
+  it("a program that goes on only if all is well says so", async () => {
+    const tools = await all();
+    const written = toolkit.dataOf(await tools.writeFile.execute({ path: "a", content: "A" }));
+    equal(written.bytesWritten, 1);
+    const missing = async () => toolkit.dataOf(await tools.readFile.execute({ path: "b" }));
+    const facts = { name: "SandkeepError", kind: "not_found", operation: "tools.read_file" };
+    ok((await fails(missing, facts)).hint, "a hint");
+  });
+
   it("a version makes sure that nobody else wrote meanwhile", async () => {
     const tools = await all();
     const { version } = await done(tools.writeFile.execute({ path: "a", content: "1" }));
@@ -135,7 +144,7 @@ export default function ({ it, fresh, keep, connect, toolkit, unique, baseUrl, t
     }
     const tool = new Logged(sandbox, { maxFileSize: 5 });
     ok(tool instanceof toolkit.ToolBase && tool instanceof toolkit.SandboxTool, "a tool");
-    equal([tool.type, tool.name, Logged.toolName], ["tool", "write_file", "write_file"]);
+    equal([tool.name, Logged.toolName], ["write_file", "write_file"]);
     ok(tool.description === Logged.description && tool.parameters === Logged.parameters);
     await done(tool.execute({ path: "a", content: "short" }));
     await refused(tool.execute({ path: "a", content: "longer" }), "file_too_large");
