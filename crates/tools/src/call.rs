@@ -14,6 +14,9 @@ use crate::settings::Settings;
 use crate::shown::locate;
 use crate::tool::ToolEntry;
 
+/// How much of what a caller spelled is told in the audit.
+const LONGEST_SPELLED: usize = 256;
+
 /// How far a call is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
@@ -60,6 +63,7 @@ impl Call {
     /// Makes it. Whatever goes wrong is a result too.
     pub async fn run(&self, tool: &'static ToolEntry, arguments: Value) -> ToolResult {
         let began = Instant::now();
+        let spelled = self.spelled_outside(&arguments);
         let work = async {
             if self.settings.read_only && !tool.only_looks() {
                 let message =
@@ -91,7 +95,7 @@ impl Call {
                 kind: None,
             },
             Err(failure) => {
-                self.write_down(tool, &failure).await;
+                self.write_down(tool, spelled.as_deref(), &failure).await;
                 failure.explain(self, metadata).await
             }
         }
@@ -150,14 +154,33 @@ impl Call {
         Error::new(ErrorKind::Timeout, message).into()
     }
 
+    /// The first path among the arguments that is none of this sandbox, as it is spelled.
+    fn spelled_outside(&self, arguments: &Value) -> Option<String> {
+        let steps = arguments.get("steps").and_then(Value::as_array).into_iter().flatten();
+        let texts = std::iter::once(arguments).chain(steps).flat_map(|object| {
+            ["path", "from", "to", "after"]
+                .into_iter()
+                .filter_map(|name| object.get(name)?.as_str())
+        });
+        let mut outside = texts.filter(|text| !text.is_empty() && self.path(text).is_err());
+        let text = outside.next()?;
+        text.get(..text.floor_char_boundary(LONGEST_SPELLED)).map(ToOwned::to_owned)
+    }
+
     /// The full story is for the operator: what was refused is an event of the audit, and what the
     /// machine said stands in the log.
-    async fn write_down(&self, tool: &'static ToolEntry, failure: &Failure) {
+    async fn write_down(&self, tool: &'static ToolEntry, spelled: Option<&str>, failure: &Failure) {
         let err = failure.error();
-        let root = SandboxPath::root();
-        self.workspace.note_refusal(tool.name, err.path().unwrap_or(&root), err).await;
-        let (tool, kind, sandbox) = (tool.name, err.kind().word(), &self.workspace.sandbox().id);
-        let error = err as &dyn std::error::Error;
-        tracing::info!(tool, kind, %sandbox, error, "a tool's call failed");
+        self.workspace.note_refusal(tool.name, spelled, err).await;
+        let (tool, kind, sandbox) = (tool.name, err.kind(), &self.workspace.sandbox().id);
+        let word = kind.word();
+        // Callers choose names: `?` spells the line feeds and escapes that would forge a log.
+        let (error, path) = (err.message(), err.path().map(tracing::field::debug));
+        let source = std::error::Error::source(err).map(ToString::to_string);
+        if matches!(kind, ErrorKind::Io | ErrorKind::Unavailable | ErrorKind::InDoubt) {
+            tracing::error!(tool, kind = word, %sandbox, ?error, path, ?source, "a tool failed");
+        } else {
+            tracing::info!(tool, kind = word, %sandbox, ?error, path, ?source, "a tool failed");
+        }
     }
 }

@@ -15,6 +15,8 @@ const MOST_NAMES: usize = 2000;
 const MOST_SUGGESTIONS: usize = 3;
 /// How long they are looked for.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How much of a wrong argument is repeated, in bytes.
+const MOST_REPEATED: usize = 500;
 /// How alike a name must be, from 0 to 1.
 const ALIKE: f64 = 0.75;
 
@@ -43,7 +45,8 @@ impl Failure {
         err: &serde_path_to_error::Error<E>,
         tool: &str,
     ) -> Self {
-        let (place, what) = (err.path().to_string(), err.inner().to_string());
+        // Both repeat what was sent, which may be as long as a file.
+        let (place, what) = (shortened(err.path().to_string()), shortened(err.inner().to_string()));
         let message = match place.as_str() {
             "." | "" => what,
             place => format!("`{place}`: {what}"),
@@ -106,6 +109,14 @@ impl Failure {
             kind: Some(kind),
         }
     }
+}
+
+fn shortened(mut text: String) -> String {
+    if text.len() > MOST_REPEATED {
+        text.truncate(text.floor_char_boundary(MOST_REPEATED));
+        text.push('…');
+    }
+    text
 }
 
 /// Names beside the one that is missing, the most alike first. Where the directory itself is

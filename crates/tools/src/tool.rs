@@ -206,10 +206,7 @@ fn schema_of<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     join_lines(&mut schema);
-    match schema {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    schema.as_object().cloned().unwrap_or_default()
 }
 
 /// Makes one line of every description in a schema.
@@ -252,10 +249,7 @@ fn envelope(mut data: Map<String, Value>) -> Map<String, Value> {
         "required": ["success", "data", "error", "metadata"],
         "additionalProperties": false
     });
-    match whole {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    whole.as_object().cloned().unwrap_or_default()
 }
 
 /// A doc comment as one text: its lines are broken where the source is, which means nothing.

@@ -6,7 +6,7 @@ use engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::write_file::{bytes_of, check_size, expected};
+use super::write_file::{bytes_of, check_size, expected, length_of};
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::outcome::{Done, Metadata};
@@ -107,7 +107,7 @@ impl Tool for Batch {
         let mut planned = Plan::default();
         for (number, step) in self.steps.into_iter().enumerate() {
             let named = |err: Error| named(&err, number + 1);
-            planned.add(call, step).map_err(named)?;
+            planned.add(call, step).await.map_err(named)?;
         }
         let Plan { steps, paths, places, bytes } = planned;
         let held = common(call, &paths)?;
@@ -134,12 +134,12 @@ struct Plan {
 }
 
 impl Plan {
-    fn add(&mut self, call: &Call, one: OneStep) -> engine::Result<()> {
+    async fn add(&mut self, call: &Call, one: OneStep) -> engine::Result<()> {
         let path = call.path(&one.path)?;
         call.reach().part(&path, Manner::Keep)?;
         self.paths.push(path.clone());
         let step = match one.operation {
-            Operation::Write | Operation::Append => self.write(call, one, path.clone())?,
+            Operation::Write | Operation::Append => self.write(call, one, path.clone()).await?,
             Operation::CreateDirectory => {
                 Step::CreateDir { dir: path.clone(), parents: Parents::Create }
             }
@@ -156,13 +156,22 @@ impl Plan {
         Ok(())
     }
 
-    fn write(&mut self, call: &Call, one: OneStep, file: SandboxPath) -> engine::Result<Step> {
+    async fn write(
+        &mut self,
+        call: &Call,
+        one: OneStep,
+        file: SandboxPath,
+    ) -> engine::Result<Step> {
         let Some(content) = one.content else {
             let message = "`content` says what is written, and is missing";
             return Err(Error::new(ErrorKind::InvalidArgument, message).on(&file));
         };
         let content = bytes_of(call, content, one.encoding.as_deref())?;
-        check_size(call, &file, content.len() as u64)?;
+        let mut before = 0;
+        if one.operation == Operation::Append {
+            before = length_of(call, &file).await?.saturating_add(self.appended(&file));
+        }
+        check_size(call, &file, before.saturating_add(content.len() as u64))?;
         self.bytes += content.len() as u64;
         let mode = match (one.operation, one.force) {
             (Operation::Append, _) => WriteMode::Append,
@@ -171,6 +180,19 @@ impl Plan {
         };
         let expected = expected(one.if_version.as_deref());
         Ok(Step::Write { file, content, mode, parents: Parents::Create, expected })
+    }
+
+    /// How much earlier steps write to a file.
+    fn appended(&self, path: &SandboxPath) -> u64 {
+        let mut bytes = 0;
+        for step in &self.steps {
+            if let Step::Write { file, content, .. } = step
+                && file == path
+            {
+                bytes += content.len() as u64;
+            }
+        }
+        bytes
     }
 
     fn relocate(&mut self, call: &Call, one: &OneStep, from: SandboxPath) -> engine::Result<()> {
@@ -185,9 +207,10 @@ impl Plan {
         let target = if one.force == Some(true) { Target::Replace } else { Target::New };
         self.paths.push(to.clone());
         self.places.push(to.clone());
-        self.steps.push(match one.operation {
-            Operation::Move => Step::Rename { from, to, target },
-            _ => Step::Copy { from, to, target },
+        self.steps.push(if one.operation == Operation::Move {
+            Step::Rename { from, to, target }
+        } else {
+            Step::Copy { from, to, target }
         });
         Ok(())
     }

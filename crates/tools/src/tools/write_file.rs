@@ -95,8 +95,7 @@ impl Tool for AppendFile {
     async fn run(self, call: &Call) -> Result<Done<WriteOutput>, Failure> {
         let file = call.path(&self.path)?;
         let body = bytes_of(call, self.content, self.encoding.as_deref())?;
-        let there = call.at(&file, Manner::Follow)?.stat(&file, Links::Follow).await;
-        let before = there.map_or(0, |entry| entry.size);
+        let before = length_of(call, &file).await?;
         check_size(call, &file, before.saturating_add(body.len() as u64))?;
         let options = WriteOptions {
             mode: WriteMode::Append,
@@ -126,6 +125,15 @@ pub(crate) fn check_size(call: &Call, file: &SandboxPath, size: u64) -> engine::
     }
     let message = format!("the file would have {size} bytes, and {most} are allowed");
     Err(Error::new(ErrorKind::FileTooLarge, message).on(file))
+}
+
+/// How long a file is; nothing if it is missing.
+pub(crate) async fn length_of(call: &Call, file: &SandboxPath) -> engine::Result<u64> {
+    match call.at(file, Manner::Follow)?.stat(file, Links::Follow).await {
+        Ok(entry) => Ok(entry.size),
+        Err(err) if err.kind() == ErrorKind::NotFound => Ok(0),
+        Err(err) => Err(err),
+    }
 }
 
 /// Whether missing directories are made.

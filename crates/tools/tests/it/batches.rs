@@ -48,6 +48,19 @@ async fn wrong_steps_are_named() {
 }
 
 #[tokio::test]
+async fn no_number_of_steps_makes_a_file_too_long() {
+    let mut bench = Bench::stored().await;
+    bench.settings.max_file_size = 10;
+    bench.put(&[("/f", "01234")]).await;
+    let append = json!({ "operation": "append", "path": "/f", "content": "567" });
+    let (kind, result) = bench.err("batch", json!({ "steps": [append, append] })).await;
+    assert_eq!(kind, "file_too_large");
+    assert!(result.error.unwrap().starts_with("step 2: "));
+    bench.ok("batch", json!({ "steps": [append] })).await;
+    assert_eq!(bench.bytes("/f").await, b"01234567");
+}
+
+#[tokio::test]
 async fn a_tree_that_cannot_is_not_offered_it_and_says_so() {
     let bench = Bench::host();
     let offered = tools::offered(&bench.workspace(), false).await;

@@ -103,3 +103,33 @@ async fn what_was_refused_is_written_down_once() {
         assert_eq!(bench.events().await.len(), events.len());
     }
 }
+
+#[tokio::test]
+async fn a_path_that_is_none_is_written_down_as_it_was_spelled() {
+    let bench = Bench::stored().await;
+    for (tool, arguments, spelled) in [
+        ("read_file", json!({ "path": "a/../../etc/passwd" }), "a/../../etc/passwd"),
+        ("move", json!({ "from": "f", "to": "../g" }), "../g"),
+        ("batch", json!({ "steps": [{ "operation": "delete", "path": "../../x" }] }), "../../x"),
+    ] {
+        let (kind, _) = bench.err(tool, arguments).await;
+        assert_eq!(kind, "outside_sandbox");
+        let events = bench.events().await;
+        let event = events.last().unwrap();
+        assert_eq!((&*event.operation, event.subject.as_deref()), (tool, Some(spelled)));
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_argument_is_not_repeated_at_length() {
+    let bench = Bench::stored().await;
+    let long = "x".repeat(1 << 20);
+    for arguments in [
+        json!({ "path": "/f", "content": "", "force": long }),
+        json!({ "path": "/f", "content": "", long: 1 }),
+    ] {
+        let (kind, result) = bench.err("write_file", arguments).await;
+        assert_eq!(kind, "invalid_argument");
+        assert!(result.error.unwrap().len() < 2000);
+    }
+}

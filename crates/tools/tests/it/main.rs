@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "what goes wrong in a test is a failed test"
@@ -20,4 +19,5 @@ mod schemas;
 mod searching;
 mod settings;
 mod snapshots;
+mod stalled;
 mod writing;

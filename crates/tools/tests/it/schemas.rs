@@ -42,7 +42,7 @@ fn all(schema: &Value, found: &mut Vec<Value>) {
             map.values().for_each(|value| all(value, found));
         }
         Value::Array(list) => list.iter().for_each(|value| all(value, found)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

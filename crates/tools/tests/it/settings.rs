@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tools::{CallSettings, Settings, TextEncoding};
 
 use crate::fixture::{Bench, at};
+use crate::stalled::Stalled;
 
 fn wish(value: Value) -> CallSettings {
     serde_json::from_value(value).unwrap()
@@ -87,31 +88,70 @@ async fn a_viewer_may_look_and_change_nothing() {
     }
 }
 
-mod slow {
-    //! A tree that takes its time.
+#[tokio::test(start_paused = true)]
+async fn whatever_takes_too_long_ends_in_time() {
+    let mut bench = Bench::stored().await;
+    bench.put(&[("/d/f", "old")]).await;
+    bench.ok("snapshot", json!({ "id": "s" })).await;
+    let tree = std::sync::Arc::clone(&bench.files);
+    bench.files = Stalled::over(&tree);
+    bench.settings.timeout = Duration::from_millis(250);
+    for (tool, arguments) in [
+        ("read_file", json!({ "path": "/d/f" })),
+        ("write_file", json!({ "path": "/d/f", "content": "new" })),
+        ("append_file", json!({ "path": "/d/f", "content": "new" })),
+        ("edit_file", json!({ "path": "/d/f", "edits": [{ "oldText": "old", "newText": "new" }] })),
+        ("list_directory", json!({ "path": "/d" })),
+        ("tree", json!({ "path": "/d" })),
+        ("search", json!({ "path": "/d", "content": "old" })),
+        ("create_directory", json!({ "path": "/e" })),
+        ("delete", json!({ "path": "/d", "recursive": true })),
+        ("exists", json!({ "path": "/d" })),
+        ("file_info", json!({ "path": "/d" })),
+        ("move", json!({ "from": "/d", "to": "/e" })),
+        ("copy", json!({ "from": "/d", "to": "/e" })),
+        ("batch", json!({ "steps": [{ "operation": "delete", "path": "/d/f" }] })),
+    ] {
+        let began = tokio::time::Instant::now();
+        let (kind, result) = bench.err(tool, arguments).await;
+        assert_eq!(kind, "timeout", "{tool}");
+        assert_eq!(result.metadata.retryable, Some(true));
+        assert!(result.error.unwrap().contains("250 ms"));
+        assert!(began.elapsed() < Duration::from_millis(300), "{tool}");
+    }
+    bench.files = tree;
+    assert_eq!(bench.bytes("/d/f").await, b"old");
+}
 
-    use super::*;
-    use tools::{Call, named};
-
-    #[tokio::test(start_paused = true)]
-    async fn a_call_that_takes_too_long_ends_and_leaves_nothing() {
-        let bench = Bench::stored().await;
-        bench.put(&[("/f", "old")]).await;
-        let settings = Settings { timeout: Duration::from_nanos(1), ..Settings::for_programs() };
-        let content = "x".repeat(1 << 20);
-        for (tool, arguments) in [
-            ("write_file", json!({ "path": "/f", "content": content })),
-            ("copy", json!({ "from": "/f", "to": "/g" })),
-            ("delete", json!({ "path": "/f" })),
-        ] {
-            let call = Call::new(bench.workspace(), settings.clone());
-            let result = call.run(named(tool).unwrap(), arguments).await;
-            if result.success {
-                continue; // It was faster than the clock.
+#[tokio::test]
+async fn a_copy_that_is_cut_off_is_whole_or_not_there() {
+    for bench in Bench::each().await {
+        let files: Vec<String> = (0..400).map(|n| format!("/d/{}/{n}", n % 9)).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|path| (path.as_str(), "text")).collect();
+        bench.put(&files).await;
+        let mut ended = 0;
+        for wait in 0..40_u64 {
+            let settings = Settings {
+                timeout: Duration::from_micros(50 + wait * wait * 20),
+                ..Settings::for_programs()
+            };
+            let call = tools::Call::new(bench.workspace(), settings);
+            let arguments = json!({ "from": "/d", "to": format!("/copy{wait}") });
+            let result = call.run(tools::named("copy").unwrap(), arguments).await;
+            ended += u64::from(!result.success);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            let there = bench.ok("exists", json!({ "path": format!("/copy{wait}") })).await;
+            if there["exists"] == true {
+                let arguments = json!({ "path": format!("/copy{wait}"), "recursive": true });
+                let result = bench.run("list_directory", arguments).await;
+                assert_eq!(result.metadata.items, Some(409), "{wait}");
+            } else {
+                assert!(!result.success);
             }
-            assert_eq!(result.metadata.kind.as_deref(), Some("timeout"), "{tool}");
-            assert_eq!(result.metadata.retryable, Some(true));
-            assert_eq!(bench.bytes("/f").await, b"old", "{tool}");
         }
+        // In a stored tree a copy is one link, and done before any clock.
+        assert!(ended > 0 || bench.dir.is_none(), "nothing was cut off");
+        let data = bench.ok("list_directory", json!({ "path": "/" })).await;
+        assert!(crate::fixture::names(&data).iter().all(|name| !name.starts_with('.')));
     }
 }
