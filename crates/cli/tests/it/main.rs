@@ -20,6 +20,7 @@ mod keep;
 mod keys;
 mod log;
 mod many;
+mod packaging;
 mod reach;
 mod reference;
 mod refusals;
@@ -31,6 +32,7 @@ mod site;
 mod snapshot;
 mod store;
 mod store_copy;
+mod tools;
 mod transfer;
 mod watch;
 
