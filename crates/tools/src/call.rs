@@ -111,6 +111,18 @@ impl Call {
         self.path(raw.unwrap_or("."))
     }
 
+    /// Where a path leads that a caller wants to look at, and a hold on the part of the tree in which
+    /// that must stay: for those who show files without a tool.
+    pub fn look_at(&self, raw: &str) -> Result<(Workspace, SandboxPath)> {
+        let path = self.path(raw)?;
+        Ok((self.at(&path, Manner::Follow)?, path))
+    }
+
+    /// Whether a path that was found in a listing may be told.
+    pub fn shows(&self, path: &SandboxPath) -> bool {
+        self.reach().shows(path)
+    }
+
     /// A path as the caller sees it.
     pub(crate) fn shown(&self, path: &SandboxPath) -> String {
         self.workspace.sandbox().outward(path)

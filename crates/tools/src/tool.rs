@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 
 use engine::Workspace;
-use schemars::JsonSchema;
 use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -19,6 +20,9 @@ use crate::tools::{
     AppendFile, Batch, Copy, CreateDirectory, Delete, Diff, EditFile, Exists, FileInfo,
     ListDirectory, ListSnapshots, Move, ReadFile, Restore, Search, TakeSnapshot, Tree, WriteFile,
 };
+
+/// What the widths of numbers are called by those who make schemas of types.
+const WIDTHS: [&str; 5] = ["uint", "uint32", "uint64", "int64", "double"];
 
 /// Every tool, in the order in which they are offered. A new one is one line.
 pub static TOOLS: [ToolEntry; 18] = [
@@ -203,6 +207,7 @@ fn schema_of<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
         // Not every model's maker follows references.
         settings.inline_subschemas = true;
         settings.contract = contract;
+        settings.transforms.push(Box::new(RecursiveTransform(without_width)));
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     join_lines(&mut schema);
@@ -222,6 +227,15 @@ fn join_lines(schema: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(join_lines),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Leaves out how wide a number is here: those are no formats of the standard, and validators complain of
+/// each.
+fn without_width(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str);
+    if format.is_some_and(|format| WIDTHS.contains(&format)) {
+        schema.remove("format");
     }
 }
 
