@@ -1,5 +1,6 @@
 //! The words of the command line, and the help that teaches them.
 
+mod attach;
 mod connection;
 mod endpoint;
 mod files;

@@ -1,6 +1,7 @@
 //! `serve` and `server`: open the tree, build the walls, listen until told to stop.
 
 mod audit;
+mod container;
 mod directory;
 mod log;
 mod machine;
@@ -34,6 +35,10 @@ const COLLECTING: Duration = Duration::from_hours(1);
 
 /// Serves one tree until a signal comes.
 pub(crate) fn serve(settings: ServeSettings) -> Result<()> {
+    container::refuse_behind_wall(&settings.attach, &settings.confine)?;
+    if let Some(attached) = settings.attach.target()? {
+        return container::serve(settings, attached);
+    }
     match settings.confine.store.clone() {
         Some(url) => stored::serve(settings, &url),
         None => directory::serve(settings),

@@ -4,6 +4,7 @@
 //! checks the role, the deadline and the limits, and hands the call to a [`FileSystem`].
 
 mod archive;
+mod attached_fs;
 mod audit;
 mod batch;
 mod blocking;
@@ -37,6 +38,9 @@ mod within;
 mod workspace;
 
 pub use archive::{ArchiveFormat, ArchiveLimits, Unpacked};
+pub use attached_fs::{
+    AttachTarget, AttachedFs, AttachedOptions, ContainerName, ContainerState, Containers,
+};
 pub use audit::{
     Audit, AuditCursor, AuditEvent, AuditLog, AuditPage, AuditSink, LostEvents, Outcome, Pending,
     Recorder, Retention, Told,

@@ -162,7 +162,11 @@ fn alike<'a>(wanted: &str, found: &'a [SandboxPath]) -> impl Iterator<Item = &'a
 fn is_passing(kind: ErrorKind) -> bool {
     matches!(
         kind,
-        ErrorKind::Busy | ErrorKind::Locked | ErrorKind::Timeout | ErrorKind::Unavailable
+        ErrorKind::Busy
+            | ErrorKind::Locked
+            | ErrorKind::Timeout
+            | ErrorKind::Unavailable
+            | ErrorKind::SandboxUnavailable
     )
 }
 
@@ -206,6 +210,7 @@ pub fn hint(kind: ErrorKind) -> &'static str {
         ErrorKind::Timeout => "ask for less at once, or allow more time; nothing is half done",
         ErrorKind::Unsupported => "this sandbox cannot do that",
         ErrorKind::Unavailable => "the sandbox is away for now; call again later",
+        ErrorKind::SandboxUnavailable => "its container does not run; call again when it does",
         ErrorKind::InDoubt => "look whether it happened before you repeat it",
         ErrorKind::SandboxNotFound => "name a sandbox that exists",
         ErrorKind::SessionNotFound => "open the session first",

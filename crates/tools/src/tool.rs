@@ -191,7 +191,8 @@ fn run<T: Tool>(arguments: Value, call: &Call) -> Running<'_> {
 fn schemas<T: Tool>() -> Schemas {
     let mut input = schema_of::<T>(Contract::Deserialize);
     let description = input.remove("description");
-    let description = description.and_then(|text| text.as_str().map(one_line)).unwrap_or_default();
+    let description =
+        description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
     for odd in ["$schema", "title"] {
         input.remove(odd);
     }
@@ -200,15 +201,33 @@ fn schemas<T: Tool>() -> Schemas {
     Schemas { description, input, output: envelope(schema_of::<T::Output>(Contract::Serialize)) }
 }
 
+/// The schema of what is read, or of what is written: there, fields that are left out are not required.
 fn schema_of<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
-    // Not every model's maker follows references.
     let settings = SchemaSettings::draft2020_12().with(|settings| {
+        // Not every model's maker follows references.
         settings.inline_subschemas = true;
         settings.contract = contract;
         settings.transforms.push(Box::new(RecursiveTransform(without_width)));
     });
-    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    join_lines(&mut schema);
     schema.as_object().cloned().unwrap_or_default()
+}
+
+/// Makes one line of every description in a schema.
+fn join_lines(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (name, value) in map {
+                match (name.as_str(), value) {
+                    ("description", Value::String(text)) => *text = one_line(text),
+                    (_, value) => join_lines(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(join_lines),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Leaves out how wide a number is here: those are no formats of the standard, and validators complain of

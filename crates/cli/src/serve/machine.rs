@@ -8,7 +8,7 @@ use engine::{
     SandboxPath, Store,
 };
 
-use crate::config::{Access, Confine, MAIN, Many, ServerSettings};
+use crate::config::{Access, Attach, Confine, MAIN, Many, ServerSettings};
 use crate::staging;
 
 use super::log::Log;
@@ -45,7 +45,7 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
     let sandbox = sandbox(MAIN, files, SandboxPath::root(), place::home(root))?;
     let kind = SandboxKind::Host { root: "/".into(), made: false };
     let main = (sandbox, MainKind::Apart(kind, Limits::default()));
-    let usual = (&Confine::default(), &Many::usual());
+    let usual = (&Confine::default(), &Many::usual(), &Attach::usual());
     let registry = records::registry(Store::in_memory(), main, Vec::new(), usual)?;
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, Scope::Machine)?,

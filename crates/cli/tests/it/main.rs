@@ -13,6 +13,7 @@
 mod advertise;
 mod config;
 mod connection;
+mod containers;
 mod desk;
 mod directory_snapshot;
 mod fs_commands;
@@ -21,6 +22,7 @@ mod keys;
 mod log;
 mod many;
 mod mcp;
+mod packaging;
 mod reach;
 mod reference;
 mod refusals;
@@ -32,6 +34,7 @@ mod site;
 mod snapshot;
 mod store;
 mod store_copy;
+mod tools;
 mod transfer;
 mod watch;
 

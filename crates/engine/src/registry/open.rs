@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::record::{Home, Record};
+use super::record::{Attached, Directory, Home, Record};
 use super::table::{OpenSandbox, Opener};
 use super::{Registered, Registry, SandboxKind, missing};
 use crate::virtual_fs::now;
@@ -63,6 +63,11 @@ impl Registry {
                 let files = files.with_snapshots(self.shared.store.clone(), id.clone());
                 OpenSandbox::new(sandbox(Arc::new(files)), record, None)
             }
+            Some(Home::Attached(attached)) => {
+                let kept = (self.shared.store.clone(), id.clone());
+                let files = self.shared.attachments.find(attached, kept)?;
+                OpenSandbox::new(sandbox(Arc::new(files)), record, None)
+            }
             Some(Home::Store) | None => {
                 let tree = self.virtual_tree(id).await?;
                 OpenSandbox::new(sandbox(Arc::new(tree.clone())), record, Some(tree))
@@ -96,9 +101,9 @@ impl Registry {
             return Err(missing(id));
         }
         match &record {
-            Some(Record { home: Home::Directory(directory), .. }) => {
-                let limits = directory.limits;
-                Ok(registered(id, record.as_ref(), limits, UnixTime::EPOCH))
+            Some(Record { home: Home::Directory(Directory { limits, .. }), .. })
+            | Some(Record { home: Home::Attached(Attached { limits, .. }), .. }) => {
+                Ok(registered(id, record.as_ref(), *limits, UnixTime::EPOCH))
             }
             Some(Record { home: Home::Store, .. }) | None => {
                 let files = self.virtual_tree(id).await?;
@@ -131,6 +136,9 @@ pub(super) fn registered(
     let kind = match record.map(|record| &record.home) {
         Some(Home::Directory(directory)) => {
             SandboxKind::Host { root: directory.path.clone(), made: directory.made }
+        }
+        Some(Home::Attached(Attached { target, path, .. })) => {
+            SandboxKind::Attached { target: target.clone(), path: path.clone() }
         }
         Some(Home::Store) | None => SandboxKind::Virtual,
     };

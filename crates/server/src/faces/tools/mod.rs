@@ -19,6 +19,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 
 pub(super) use audited::{operation, subject};
+#[cfg(test)]
+pub(super) use failures::tests::table;
 pub(super) use failures::{Asked, failure_components};
 pub(super) use naming::sandbox_in;
 pub(super) use settings::settings_for;

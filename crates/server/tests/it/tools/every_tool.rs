@@ -38,7 +38,8 @@ async fn every_tool_does_what_it_says() {
 }
 
 async fn files(caller: &mut Caller) {
-    let written = caller.does("write_file", json!({"path": "a/b.txt", "content": "one\ntwo\n"})).await;
+    let written =
+        caller.does("write_file", json!({"path": "a/b.txt", "content": "one\ntwo\n"})).await;
     assert_eq!((&written["path"], &written["bytesWritten"]), (&json!("/a/b.txt"), &json!(8)));
     assert_eq!((&written["created"], &written["size"]), (&json!(true), &json!(8)));
     let read = caller.does("read_file", json!({"path": "a/b.txt"})).await;
@@ -52,7 +53,10 @@ async fn files(caller: &mut Caller) {
     let edited = caller.does("edit_file", json!({"path": "a/b.txt", "edits": edits})).await;
     assert!(edited["diff"].as_str().unwrap().contains("-two\n+2\n"), "{edited}");
     let info = caller.does("file_info", json!({"path": "a/b.txt"})).await;
-    assert_eq!((&info["type"], &info["size"], &info["name"]), (&json!("file"), &json!(12), &json!("b.txt")));
+    assert_eq!(
+        (&info["type"], &info["size"], &info["name"]),
+        (&json!("file"), &json!(12), &json!("b.txt"))
+    );
     assert!(info["createdAt"].is_string() && info["modifiedAt"].is_string(), "{info}");
     let there = caller.does("exists", json!({"path": "a"})).await;
     assert_eq!((&there["exists"], &there["type"]), (&json!(true), &json!("directory")));
@@ -91,7 +95,10 @@ async fn states(caller: &mut Caller) {
     assert_eq!(left["steps"].as_array().unwrap().len(), 3);
     let changed = caller.does("diff", json!({"from": "before"})).await;
     let changes = changed["changes"].as_array().unwrap();
-    assert!(changes.iter().any(|it| it["path"] == "/y.txt" && it["change"] == "added"), "{changed}");
+    assert!(
+        changes.iter().any(|it| it["path"] == "/y.txt" && it["change"] == "added"),
+        "{changed}"
+    );
     let listed = caller.does("list_snapshots", json!({})).await;
     assert_eq!(listed["snapshots"][0]["id"], "before");
     caller.does("restore", json!({"id": "before"})).await;
@@ -102,7 +109,8 @@ async fn states(caller: &mut Caller) {
 #[tokio::test]
 async fn without_a_body_a_tool_has_no_arguments() {
     let server = with_box().await;
-    let answer = server.send(crate::http::ask("POST", "/v1/tools/list_directory?sandbox=box")).await;
+    let answer =
+        server.send(crate::http::ask("POST", "/v1/tools/list_directory?sandbox=box")).await;
     assert_eq!(done(&answer), json!({"path": "/", "entries": []}));
 }
 

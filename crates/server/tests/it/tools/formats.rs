@@ -25,7 +25,10 @@ async fn a_tool_has_a_name_a_description_both_schemas_and_annotations() {
         assert!(tool["description"].as_str().unwrap().len() > 20, "{tool}");
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
-        assert_eq!(tool["outputSchema"]["required"], json!(["success", "data", "error", "metadata"]));
+        assert_eq!(
+            tool["outputSchema"]["required"],
+            json!(["success", "data", "error", "metadata"])
+        );
         assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{tool}");
         // Not every model's maker follows references.
         assert!(!tool.to_string().contains("$ref"), "{tool}");

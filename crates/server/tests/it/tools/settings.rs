@@ -23,15 +23,26 @@ async fn limited(limit: impl FnOnce(&mut tools::Settings)) -> Server {
 async fn the_longest_file_is_the_servers_or_shorter() {
     let server = limited(|settings| settings.max_file_size = 10).await;
     let eleven = json!({"path": "f", "content": "01234567890"});
-    let refused = failed(&call(&server, "write_file", "", eleven.clone()).await, 413, "file_too_large");
-    assert!(refused["error"].as_str().unwrap().contains("11 bytes, and 10 are allowed"), "{refused}");
+    let refused =
+        failed(&call(&server, "write_file", "", eleven.clone()).await, 413, "file_too_large");
+    assert!(
+        refused["error"].as_str().unwrap().contains("11 bytes, and 10 are allowed"),
+        "{refused}"
+    );
     assert!(!server.has("f"));
     let ten = json!({"path": "f", "content": "0123456789"});
     assert_eq!(does(&server, "write_file", ten.clone()).await["size"], 10);
-    failed(&call(&server, "write_file", "?maxFileSize=9", ten.clone()).await, 413, "file_too_large");
+    failed(
+        &call(&server, "write_file", "?maxFileSize=9", ten.clone()).await,
+        413,
+        "file_too_large",
+    );
     let wider = call(&server, "write_file", "?maxFileSize=11", eleven).await;
     let wider = failed(&wider, 400, "invalid_argument");
-    assert!(wider["error"].as_str().unwrap().contains("`maxFileSize` can be at most 10"), "{wider}");
+    assert!(
+        wider["error"].as_str().unwrap().contains("`maxFileSize` can be at most 10"),
+        "{wider}"
+    );
     // What is there already is no file that may be read whole; a part of it is.
     server.put("long", "0123456789abcdef");
     failed(&call(&server, "read_file", "", json!({"path": "long"})).await, 413, "file_too_large");
@@ -59,10 +70,12 @@ async fn no_number_is_wider_than_the_servers_and_none_is_zero() {
             assert_eq!(answer.status, status, "{query}: {}", answer.text());
         }
         for wrong in ["-1", "1.5", "x", "", "%31%zz", "99999999999999999999999"] {
-            let answer = call(&server, "list_directory", &format!("?{name}={wrong}"), json!({})).await;
+            let answer =
+                call(&server, "list_directory", &format!("?{name}={wrong}"), json!({})).await;
             failed(&answer, 400, "invalid_argument");
         }
-        let twice = call(&server, "list_directory", &format!("?{name}=5&{name}=5"), json!({})).await;
+        let twice =
+            call(&server, "list_directory", &format!("?{name}=5&{name}=5"), json!({})).await;
         failed(&twice, 400, "invalid_argument");
     }
 }
@@ -96,7 +109,8 @@ async fn a_listing_has_as_many_entries_and_levels_as_it_may() {
     let rest = call(&server, "list_directory", "?maxEntries=2", next.take()).await;
     assert_eq!(done(&rest)["entries"][0]["name"], "f");
     let flat = call(&server, "list_directory", "?maxDepth=2", json!({"recursive": true})).await;
-    let names: Vec<_> = done(&flat)["entries"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    let names: Vec<_> =
+        done(&flat)["entries"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
     assert_eq!(names, ["a", "b", "e", "f"]);
     assert_eq!(flat.json()["metadata"]["truncated"]["reason"], "depth");
     let deeper = json!({"recursive": true, "depth": 9});
@@ -116,15 +130,23 @@ async fn the_default_encoding_is_the_servers_or_the_calls() {
     assert_eq!((&read["content"], &read["encoding"]), (&json!("日本"), &json!("shift_jis")));
     let raw = call(&server, "read_file", "?defaultEncoding=base64", json!({"path": "f"})).await;
     assert_eq!(done(&raw)["content"], "k/qWew==");
-    let said = call(&server, "read_file", "?defaultEncoding=base64", json!({"path": "f", "encoding": "shift_jis"})).await;
+    let said = call(
+        &server,
+        "read_file",
+        "?defaultEncoding=base64",
+        json!({"path": "f", "encoding": "shift_jis"}),
+    )
+    .await;
     assert_eq!(done(&said)["content"], "日本");
-    let unknown = call(&server, "read_file", "?defaultEncoding=klingon", json!({"path": "f"})).await;
+    let unknown =
+        call(&server, "read_file", "?defaultEncoding=klingon", json!({"path": "f"})).await;
     failed(&unknown, 400, "invalid_argument");
 }
 
 #[tokio::test]
 async fn only_what_is_allowed_is_reached() {
-    let server = limited(|settings| settings.allowed_paths = vec![path("/in"), path("/also")]).await;
+    let server =
+        limited(|settings| settings.allowed_paths = vec![path("/in"), path("/also")]).await;
     for name in ["in/f", "also/f", "out/f"] {
         server.put(name, name);
     }
@@ -136,11 +158,31 @@ async fn only_what_is_allowed_is_reached() {
         let hint = refused["metadata"]["hint"].as_str().unwrap();
         assert!(hint.contains(&server.shown("in")), "{refused}");
     }
-    failed(&call(&server, "write_file", "", json!({"path": "in/link", "content": "x"})).await, 403, "outside_sandbox");
-    failed(&call(&server, "write_file", "", json!({"path": "new", "content": "x"})).await, 403, "outside_sandbox");
-    failed(&call(&server, "delete", "", json!({"path": "out", "recursive": true})).await, 403, "outside_sandbox");
-    failed(&call(&server, "move", "", json!({"from": "in/f", "to": "out/g"})).await, 403, "outside_sandbox");
-    failed(&call(&server, "copy", "", json!({"from": "out/f", "to": "in/g"})).await, 403, "outside_sandbox");
+    failed(
+        &call(&server, "write_file", "", json!({"path": "in/link", "content": "x"})).await,
+        403,
+        "outside_sandbox",
+    );
+    failed(
+        &call(&server, "write_file", "", json!({"path": "new", "content": "x"})).await,
+        403,
+        "outside_sandbox",
+    );
+    failed(
+        &call(&server, "delete", "", json!({"path": "out", "recursive": true})).await,
+        403,
+        "outside_sandbox",
+    );
+    failed(
+        &call(&server, "move", "", json!({"from": "in/f", "to": "out/g"})).await,
+        403,
+        "outside_sandbox",
+    );
+    failed(
+        &call(&server, "copy", "", json!({"from": "out/f", "to": "in/g"})).await,
+        403,
+        "outside_sandbox",
+    );
     assert_eq!(server.content("out/f"), "out/f");
     assert!(!server.has("new") && server.has("in/f"));
 }
@@ -151,7 +193,9 @@ async fn a_call_may_allow_less_and_never_more() {
     for name in ["in/a/f", "in/b/f", "out/f"] {
         server.put(name, name);
     }
-    let read = |query: &'static str, file: &'static str| call(&server, "read_file", query, json!({"path": file}));
+    let read = |query: &'static str, file: &'static str| {
+        call(&server, "read_file", query, json!({"path": file}))
+    };
     done(&read("?allowedPaths=in/a", "in/a/f").await);
     failed(&read("?allowedPaths=in/a", "in/b/f").await, 403, "outside_sandbox");
     done(&read("?allowedPaths=in/a&allowedPaths=in/b", "in/b/f").await);
@@ -171,7 +215,11 @@ async fn what_is_blocked_is_neither_reached_nor_told() {
     }
     std::os::unix::fs::symlink("../secret/key", server.host("open/link")).unwrap();
     for wrong in ["secret/key", "secret", "open/../secret/key", "open/link"] {
-        failed(&call(&server, "read_file", "", json!({"path": wrong})).await, 403, "outside_sandbox");
+        failed(
+            &call(&server, "read_file", "", json!({"path": wrong})).await,
+            403,
+            "outside_sandbox",
+        );
     }
     let listed = does(&server, "list_directory", json!({"recursive": true})).await.to_string();
     assert!(listed.contains("open") && !listed.contains("secret"), "{listed}");
@@ -182,9 +230,17 @@ async fn what_is_blocked_is_neither_reached_nor_told() {
     let more = call(&server, "read_file", "?blockedPaths=open/f", json!({"path": "open/f"})).await;
     failed(&more, 403, "outside_sandbox");
     done(&call(&server, "read_file", "?blockedPaths=open/f", json!({"path": "open/more"})).await);
-    failed(&call(&server, "read_file", "?blockedPaths=open", json!({"path": "secret/key"})).await, 403, "outside_sandbox");
+    failed(
+        &call(&server, "read_file", "?blockedPaths=open", json!({"path": "secret/key"})).await,
+        403,
+        "outside_sandbox",
+    );
     // What holds something that is blocked is not taken away around it.
-    failed(&call(&server, "delete", "", json!({"path": ".", "recursive": true})).await, 403, "outside_sandbox");
+    failed(
+        &call(&server, "delete", "", json!({"path": ".", "recursive": true})).await,
+        403,
+        "outside_sandbox",
+    );
     assert!(server.has("secret/key"));
 }
 
@@ -197,8 +253,16 @@ async fn a_whole_system_has_directories_that_are_nothing_for_tools() {
         server.put(name, "x");
     }
     for blocked in ["etc/passwd", "proc/1/environ", "usr/bin/sh", "var/run/s"] {
-        failed(&call(&server, "read_file", "", json!({"path": blocked})).await, 403, "outside_sandbox");
-        failed(&call(&server, "delete", "", json!({"path": blocked})).await, 403, "outside_sandbox");
+        failed(
+            &call(&server, "read_file", "", json!({"path": blocked})).await,
+            403,
+            "outside_sandbox",
+        );
+        failed(
+            &call(&server, "delete", "", json!({"path": blocked})).await,
+            403,
+            "outside_sandbox",
+        );
     }
     for open in ["work/f", "var/log/l"] {
         does(&server, "read_file", json!({"path": open})).await;
@@ -219,7 +283,11 @@ async fn a_call_that_only_looks_changes_nothing() {
     assert!(!server.has("f"));
     done(&call(&server, "write_file", "?readOnly=false", write).await);
     done(&call(&server, "read_file", "?readOnly=true", json!({"path": "f"})).await);
-    failed(&call(&server, "read_file", "?readOnly=maybe", json!({"path": "f"})).await, 400, "invalid_argument");
+    failed(
+        &call(&server, "read_file", "?readOnly=maybe", json!({"path": "f"})).await,
+        400,
+        "invalid_argument",
+    );
 }
 
 #[tokio::test]
@@ -230,7 +298,9 @@ async fn a_server_that_only_looks_cannot_be_asked_to_change() {
     assert!(!server.has("f"));
     let offered = server.get("/v1/tools?sandbox=test").await.json();
     let hints = offered["tools"].as_array().unwrap().iter();
-    assert!(hints.map(|tool| &tool["annotations"]["readOnlyHint"]).all(|it| *it == Value::Bool(true)));
+    assert!(
+        hints.map(|tool| &tool["annotations"]["readOnlyHint"]).all(|it| *it == Value::Bool(true))
+    );
 }
 
 #[tokio::test]
