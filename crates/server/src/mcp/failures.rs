@@ -53,6 +53,7 @@ pub(super) fn code(kind: ErrorKind) -> ErrorCode {
         | ErrorKind::Locked
         | ErrorKind::Timeout
         | ErrorKind::Unavailable
+        | ErrorKind::SandboxUnavailable
         | ErrorKind::InDoubt
         | ErrorKind::Io => ErrorCode::INTERNAL_ERROR,
     }
