@@ -21,6 +21,7 @@ mod keep;
 mod keys;
 mod log;
 mod many;
+mod mcp;
 mod packaging;
 mod reach;
 mod reference;

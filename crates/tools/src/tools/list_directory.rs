@@ -15,7 +15,7 @@ use crate::shown::{Kind, size, time};
 use crate::tool::{Effect, Tool};
 
 /// After how many entries somebody who listens is told how far a listing is.
-pub(crate) const STRIDE: u64 = 500;
+pub(crate) const STRIDE: u64 = 100;
 
 /// List what is in a directory, sorted by name, with type and length; with `recursive`, what is
 /// beneath it too. Links are told of and not followed.

@@ -123,7 +123,7 @@ async fn what_a_client_changes_is_written_down_with_its_key() {
     client.tool("write_file", json!({"path": "a.txt", "content": "hi"})).await;
     let events = events(&server).await;
     let written = events.iter().find(|event| event["operation"] == "write").unwrap();
-    assert_eq!((&written["key"], &written["path"]), (&json!(id), &json!("/a.txt")));
+    assert_eq!((&written["key"], &written["path"]), (&json!(id), &json!("a.txt")));
 }
 
 #[tokio::test]
