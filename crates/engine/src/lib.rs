@@ -34,6 +34,7 @@ mod virtual_fs;
 mod walk;
 mod watch;
 mod within;
+mod without;
 mod workspace;
 
 pub use archive::{ArchiveFormat, ArchiveLimits, Unpacked};
