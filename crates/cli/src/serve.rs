@@ -135,7 +135,7 @@ fn sandbox(
     home: SandboxPath,
 ) -> Result<Sandbox> {
     let id = SandboxId::parse(id).context("the sandbox's id")?;
-    Ok(Sandbox { id, files: Arc::new(files), prefix, home })
+    Ok(Sandbox { id, files: Arc::new(files), prefix, home, is_system: false })
 }
 
 fn archive_limits(confine: &Confine) -> ArchiveLimits {

@@ -93,15 +93,12 @@ pub struct ToolOptions {
     pub programs: Settings,
     /// For models, which call by MCP.
     pub models: Settings,
-    /// Whether the sandbox that the server is started with is a whole system, whose own directories
-    /// no tool has business with.
-    pub main_is_system: bool,
 }
 
 impl Default for ToolOptions {
     fn default() -> Self {
         let (programs, models) = (Settings::for_programs(), Settings::for_models());
-        Self { programs, models, main_is_system: false }
+        Self { programs, models }
     }
 }
 

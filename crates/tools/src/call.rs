@@ -138,6 +138,15 @@ impl Call {
         self.workspace.confined(&part)
     }
 
+    /// A hold to look at all of a directory, or at a file, that one may see.
+    pub(crate) fn to_look(&self, path: &SandboxPath) -> Result<Workspace> {
+        let held = self.at(path, Manner::Follow)?;
+        if self.reach().is_clear(path) {
+            return Ok(held);
+        }
+        Ok(held.without(&self.settings.blocked_paths))
+    }
+
     /// A hold on one part of the tree for an operation on two paths, if there is one.
     pub(crate) fn around(
         &self,

@@ -180,12 +180,41 @@ pub async fn offered(workspace: &Workspace, read_only: bool) -> Vec<&'static Too
 
 fn run<T: Tool>(arguments: Value, call: &Call) -> Running<'_> {
     Box::pin(async move {
+        let arguments = object(arguments).ok_or_else(|| Failure::no_object(T::NAME))?;
         let tool: T = serde_path_to_error::deserialize(arguments)
             .map_err(|err| Failure::bad_arguments(&err, T::NAME))?;
         let Done { data, metadata, text } = tool.run(call).await?;
         let data = serde_json::to_value(data).map_err(|err| Failure::unspeakable(&err))?;
         Ok(Done { data, metadata, text })
     })
+}
+
+/// Arguments as they are read. Who sends none means that there are none, and `2.0` is a whole number
+/// in JSON, as the schema has it.
+fn object(arguments: Value) -> Option<Value> {
+    match arguments {
+        Value::Null => Some(json!({})),
+        Value::Object(_) => Some(whole_numbers(arguments)),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
+    }
+}
+
+fn whole_numbers(value: Value) -> Value {
+    // Beyond it, not every whole number has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < EXACT => {
+                Value::from(float as i64)
+            }
+            _ => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(whole_numbers).collect(),
+        Value::Object(map) => {
+            Value::Object(map.into_iter().map(|(name, one)| (name, whole_numbers(one))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => value,
+    }
 }
 
 fn schemas<T: Tool>() -> Schemas {

@@ -174,7 +174,7 @@ impl Ground {
                 advised(found, &endpoint)?
             }
         };
-        Ok(Sandbox { id, files, prefix, home: SandboxPath::root() })
+        Ok(Sandbox { id, files, prefix, home: SandboxPath::root(), is_system: false })
     }
 }
 

@@ -60,6 +60,7 @@ mod tests {
             files: Arc::new(files),
             prefix: SandboxPath::parse("/w", DotDot::Refuse).unwrap(),
             home: SandboxPath::root(),
+            is_system: false,
         }
     }
 
