@@ -70,7 +70,7 @@ impl Call {
         };
         let outcome = match tokio::time::timeout(self.settings.timeout, work).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(self.too_slow()),
+            Err(_) => Err(self.too_slow(tool)),
         };
         let metadata = Metadata {
             tool: tool.name.to_owned(),
@@ -153,10 +153,18 @@ impl Call {
         }
     }
 
-    fn too_slow(&self) -> Failure {
+    fn too_slow(&self, tool: &'static ToolEntry) -> Failure {
         let most = self.settings.timeout.as_millis();
         let message = format!("the call took longer than the {most} ms that it may");
-        Error::new(ErrorKind::Timeout, message).into()
+        let error = Error::new(ErrorKind::Timeout, message);
+        if tool.only_looks() {
+            return error.into();
+        }
+        // Whoever waits no longer does not know: it may have been done at the last moment.
+        Failure::with_hint(
+            error,
+            "nothing is half done; look whether it was done before you repeat it",
+        )
     }
 
     /// The full story is for the operator: what was refused is an event of the audit, and what the
