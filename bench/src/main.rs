@@ -20,6 +20,7 @@ mod sample;
 mod sandboxes;
 mod spread;
 mod stores;
+mod tools;
 mod tree;
 
 use std::path::PathBuf;
@@ -59,6 +60,8 @@ enum Part {
     Sandboxes(sandboxes::Plan),
     /// Many agents' connections to one server.
     Agents(agents::Plan),
+    /// Tools over HTTP, against the bounds of the specification.
+    Tools(tools::Plan),
 }
 
 /// How and with what everything is measured.
@@ -108,6 +111,7 @@ fn main() -> Result<()> {
         }
         Part::Sandboxes(plan) => runtime()?.block_on(sandboxes::measure(&plan)),
         Part::Agents(plan) => runtime()?.block_on(agents::measure(&plan)),
+        Part::Tools(plan) => runtime()?.block_on(tools::measure(&plan)),
     }
 }
 

@@ -16,6 +16,7 @@ mod size;
 mod source;
 mod store_url;
 pub(crate) mod surroundings;
+mod tool_limits;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -36,8 +37,9 @@ pub(crate) use reach::Reach;
 pub(crate) use sharing::Sharing;
 pub(crate) use size::Size;
 pub(crate) use store_url::StoreUrl;
+pub(crate) use tool_limits::ToolLimits;
 
-use file::ConfigFile;
+use file::{ConfigFile, TOOLS};
 use source::{Source, Sources};
 
 /// The flags of `serve`.
@@ -53,6 +55,8 @@ pub(crate) struct ServeFlags {
     many: Many,
     #[command(flatten)]
     listen: Listen,
+    #[command(flatten)]
+    tools: ToolLimits,
 
     /// Configuration file [default: ./sandkeep.toml, else sandkeep/sandkeep.toml in
     /// $XDG_CONFIG_HOME]
@@ -88,6 +92,8 @@ pub(crate) struct ServeSettings {
     pub(crate) sharing: Sharing,
     /// How other sandboxes are kept.
     pub(crate) many: Many,
+    /// How much the tools may do.
+    pub(crate) tools: ToolLimits,
     /// Who may call.
     pub(crate) access: Access,
     /// The keys of the configuration file.
@@ -129,6 +135,7 @@ impl ServeSettings {
             attach: attach.over(Attach::usual()),
             sharing,
             many: flags.many.over(file.many).over(Many::usual()),
+            tools: flags.tools.over(file.tools),
             access,
             in_file: file.keys,
             file: file.source,
@@ -143,17 +150,27 @@ impl ServeSettings {
         table.extend(toml::Table::try_from(&self.many)?);
         table.extend(toml::Table::try_from(&self.listen)?);
         let sources = Sources { matches, in_file: &self.in_file };
-        let mut text = String::new();
-        for key in file::keys() {
-            let source = sources.of(&key);
-            match table.get(&key) {
-                Some(_) if key == "token" => writeln!(text, "# {key} is hidden  # {source}")?,
-                Some(value) => writeln!(text, "{key} = {value}  # {source}")?,
-                None => writeln!(text, "# {key} is not set  # {source}")?,
-            }
-        }
+        let mut text = lines(&table, &file::keys(), "", sources)?;
+        writeln!(text, "\n[{TOOLS}]")?;
+        let table = toml::Table::try_from(&self.tools)?;
+        text += &lines(&table, &file::tool_keys(), TOOLS, sources)?;
         Ok(text)
     }
+}
+
+/// One line a key of a table, whose flags begin with a word.
+fn lines(table: &toml::Table, keys: &[String], word: &str, sources: Sources<'_>) -> Result<String> {
+    let mut text = String::new();
+    for key in keys {
+        let flag = if word.is_empty() { key.clone() } else { format!("{word}-{key}") };
+        let source = sources.of(&flag);
+        match table.get(key) {
+            Some(_) if key == "token" => writeln!(text, "# {key} is hidden  # {source}")?,
+            Some(value) => writeln!(text, "{key} = {value}  # {source}")?,
+            None => writeln!(text, "# {key} is not set  # {source}")?,
+        }
+    }
+    Ok(text)
 }
 
 impl ServerSettings {

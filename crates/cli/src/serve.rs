@@ -54,6 +54,7 @@ struct Launch {
     working_directory: SandboxPath,
     archive_limits: ArchiveLimits,
     most_connections: usize,
+    tools: server::ToolOptions,
     welcome: Welcome,
 }
 
@@ -92,6 +93,7 @@ impl Launch {
             },
             timeouts: server::Timeouts::default(),
             agents: server::AgentRoom::default(),
+            tools: self.tools.clone(),
             most_connections: self.most_connections,
             working_directory: self.working_directory.clone(),
             archive_limits: self.archive_limits,

@@ -73,6 +73,33 @@ impl Encoding {
         self.0.name()
     }
 
+    /// The text that bytes stand for, with a byte order mark if they begin with one: what is encoded
+    /// again gives the same bytes.
+    ///
+    /// ```
+    /// # use sandkeep_engine::{Encoding, Misfit};
+    /// assert_eq!(Encoding::UTF_8.decode(b"\xef\xbb\xbfhi", Misfit::Refuse)?, "\u{feff}hi");
+    /// assert!(Encoding::UTF_8.decode(b"caf\xe9", Misfit::Refuse).is_err());
+    /// # Ok::<(), sandkeep_engine::Error>(())
+    /// ```
+    pub fn decode(self, bytes: &[u8], misfit: Misfit) -> Result<String> {
+        if misfit == Misfit::Replace {
+            return Ok(self.0.decode_without_bom_handling(bytes).0.into_owned());
+        }
+        decode_with(self.0.new_decoder_without_bom_handling(), bytes, self)
+    }
+
+    /// The bytes that stand for a text, without a byte order mark unless the text begins with one.
+    ///
+    /// ```
+    /// # use sandkeep_engine::{Encoding, Misfit};
+    /// assert_eq!(&Encoding::UTF_16BE.encode("hi", Misfit::Refuse)?[..], b"\0h\0i");
+    /// # Ok::<(), sandkeep_engine::Error>(())
+    /// ```
+    pub fn encode(self, text: &str, misfit: Misfit) -> Result<Bytes> {
+        encode(text, self, misfit)
+    }
+
     /// Whether every byte is a letter of its own.
     pub(crate) fn is_single_byte(self) -> bool {
         self.0.is_single_byte()
@@ -83,8 +110,16 @@ impl Encoding {
         self == Self::UTF_16LE || self == Self::UTF_16BE
     }
 
-    /// Whether what a byte means hangs on what came long before it.
-    pub(crate) fn has_states(self) -> bool {
+    /// Whether what a byte means hangs on what came long before it, so that no part of a text can be
+    /// read alone.
+    ///
+    /// ```
+    /// # use sandkeep_engine::Encoding;
+    /// assert!(Encoding::named("iso-2022-jp")?.has_states());
+    /// assert!(!Encoding::named("shift_jis")?.has_states());
+    /// # Ok::<(), sandkeep_engine::Error>(())
+    /// ```
+    pub fn has_states(self) -> bool {
         !self.0.is_ascii_compatible() && !self.is_utf_16()
     }
 
@@ -105,7 +140,15 @@ pub(crate) fn decode(bytes: &[u8], encoding: Encoding, misfit: Misfit) -> Result
     if misfit == Misfit::Replace {
         return Ok(encoding.0.decode_with_bom_removal(bytes).0.into_owned());
     }
-    let mut decoder = encoding.0.new_decoder_with_bom_removal();
+    decode_with(encoding.0.new_decoder_with_bom_removal(), bytes, encoding)
+}
+
+/// The text that bytes stand for, all of them.
+fn decode_with(
+    mut decoder: encoding_rs::Decoder,
+    bytes: &[u8],
+    encoding: Encoding,
+) -> Result<String> {
     let (mut text, mut read) = (String::with_capacity(bytes.len()), 0);
     loop {
         let rest = bytes.get(read..).unwrap_or_default();

@@ -229,6 +229,20 @@ impl Workspace {
         outcome.map_err(|err| err.on(path))
     }
 
+    /// Writes down that somebody was refused before the tree was asked, and what he spelled where
+    /// that is no path. What is no refusal, and what was written down already, is not.
+    pub async fn note_refusal(&self, operation: &'static str, spelled: Option<&str>, err: &Error) {
+        let is_news = self.recorder.as_ref().is_some_and(|recorder| !recorder.has_refused());
+        let root = SandboxPath::root();
+        let subject = Subject { id: spelled, ..Subject::at(err.path().unwrap_or(&root)) };
+        if is_news
+            && is_refusal(err.kind())
+            && let Some(pending) = self.begin(operation, subject)
+        {
+            pending.end(Err(err)).await;
+        }
+    }
+
     /// Runs what only looks. It is written down if it tried what it may not.
     async fn look<T>(
         &self,

@@ -20,7 +20,7 @@ use tower_http::cors::CorsLayer;
 use crate::auth::{self, Gate};
 use crate::faces::AgentServers;
 use crate::metrics::Metrics;
-use crate::options::{Options, Timeouts};
+use crate::options::{Options, Timeouts, ToolOptions};
 use crate::peers::{self, Peers};
 use crate::problem::{Class, Problem};
 use crate::quota::{self, Quotas};
@@ -43,6 +43,8 @@ pub struct App {
     /// The agents' clients that are connected by `/v2`.
     pub(crate) connections: faces::Connections,
     pub(crate) agents: AgentServers,
+    /// How much the tools may do.
+    pub(crate) tools: ToolOptions,
     pub(crate) working_directory: SandboxPath,
     pub(crate) archive_limits: ArchiveLimits,
     pub(crate) strip_workspace_prefix: bool,
@@ -95,6 +97,7 @@ impl App {
             sessions: Sessions::new(SESSIONS),
             connections: faces::Connections::new(options.agents),
             agents: AgentServers::new(),
+            tools: options.tools,
             working_directory: options.working_directory,
             archive_limits: options.archive_limits,
             strip_workspace_prefix: options.strip_workspace_prefix,

@@ -43,5 +43,5 @@ pub use accept::run;
 pub use app::{App, SetupError};
 pub use faces::EventBody;
 pub use openapi::openapi_json;
-pub use options::{Access, AgentRoom, Cors, Options, Timeouts};
+pub use options::{Access, AgentRoom, Cors, Options, Timeouts, ToolOptions};
 pub use quota::PerKey;

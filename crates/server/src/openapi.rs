@@ -59,13 +59,14 @@ fn refine_operation(operation: &mut Operation) {
     let takes_json = matches!(
         body, Some(RefOr::T(body)) if body.content.contains_key("application/json")
     );
-    // Each step of a batch has conditions of its own.
-    let takes_steps = operation.operation_id.as_deref() == Some("batchSandboxChanges");
+    // Each step of a batch has conditions of its own, and the arguments of a tool may be ranges too.
+    let id = operation.operation_id.as_deref();
+    let (is_batch, is_tool) = (id == Some("batchSandboxChanges"), id == Some("callTool"));
     let possible = [
-        ("412", takes("If-") || takes_steps),
+        ("412", takes("If-") || is_batch || is_tool),
         ("415", body.is_some()),
-        ("416", takes("Range")),
-        ("422", takes_json),
+        ("416", takes("Range") || is_tool),
+        ("422", takes_json && !is_tool),
     ];
     let responses = &mut operation.responses.responses;
     responses.retain(|status, _| possible.iter().all(|(name, is_so)| status != name || *is_so));
@@ -112,6 +113,7 @@ fn add_headers(status: &str, response: &mut RefOr<Response>) {
         (name = "sessions", description = "Working directories for relative paths"),
         (name = "agents", description = "Agents that clients talk with, and files and sessions as \
             they ask for them, by JSON-RPC"),
+        (name = "tools", description = "File operations as tools that models and workflows call"),
         (name = "server", description = "The server itself")
     ),
     components(schemas(ProblemDetails, Refusal)),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{ArchiveLimits, AuditSink, SandboxPath};
+use tools::Settings;
 
 use crate::quota::PerKey;
 
@@ -29,6 +30,8 @@ pub struct Options {
     pub per_key: PerKey,
     /// How many clients of agents may be connected, and for how long.
     pub agents: AgentRoom,
+    /// How much the tools may do, and where.
+    pub tools: ToolOptions,
     /// Who else gets every event of the audit, as it comes.
     pub audit: Option<Arc<dyn AuditSink>>,
     /// Names besides the loopback ones that an open server answers to. With `None` it answers to
@@ -49,6 +52,7 @@ impl Options {
             strip_workspace_prefix: false,
             per_key: PerKey::default(),
             agents: AgentRoom::default(),
+            tools: ToolOptions::default(),
             audit: None,
             host_names: None,
         }
@@ -69,6 +73,25 @@ pub struct AgentRoom {
 impl Default for AgentRoom {
     fn default() -> Self {
         Self { most: 8192, each: 2048, idle: Duration::from_mins(30) }
+    }
+}
+
+/// How much the tools may do, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolOptions {
+    /// For programs, which call by `/v1/tools`.
+    pub programs: Settings,
+    /// For models, which call by MCP.
+    pub models: Settings,
+    /// Whether the sandbox that the server is started with is a whole system, whose own directories
+    /// no tool has business with.
+    pub main_is_system: bool,
+}
+
+impl Default for ToolOptions {
+    fn default() -> Self {
+        let (programs, models) = (Settings::for_programs(), Settings::for_models());
+        Self { programs, models, main_is_system: false }
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
 use crate::options::Timeouts;
@@ -29,6 +30,10 @@ pub(crate) struct Pace {
     let_in: AtomicBool,
     /// Bytes of an answer wait for the client to take them.
     writing: AtomicBool,
+    /// Somebody wants to know when the client leaves.
+    watched: AtomicBool,
+    /// It left.
+    left: Notify,
 }
 
 impl Pace {
@@ -39,6 +44,14 @@ impl Pace {
 
     pub(crate) fn end_answer(&self) {
         self.answering.store(false, Ordering::Relaxed);
+        self.watched.store(false, Ordering::Relaxed);
+    }
+
+    /// Waits until the client closes its side while it is answered. Elsewhere that means nothing: a
+    /// client may do so and wait. Whoever asks this takes it for leaving.
+    pub(crate) async fn departure(&self) {
+        self.watched.store(true, Ordering::Relaxed);
+        self.left.notified().await;
     }
 
     pub(crate) fn set_unread(&self) {
@@ -109,6 +122,21 @@ impl PacedStream {
         self.writes.start(self.timeouts.progress);
         let passed = self.writes.poll_passed(cx).is_ready() || self.poll_stranger(cx).is_ready();
         give_up(passed)
+    }
+
+    /// Looks whether the client is still there, if somebody wants to know. hyper does not read while
+    /// it waits for an answer, but it flushes whenever it is woken, and this wakes it.
+    fn look_for_departure(&self, cx: &mut Context<'_>) {
+        if !self.pace.watched.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut scrap = [0; 1];
+        if let Poll::Ready(Ok(0) | Err(_)) =
+            self.stream.poll_peek(cx, &mut ReadBuf::new(&mut scrap))
+        {
+            self.pace.watched.store(false, Ordering::Relaxed);
+            self.pace.left.notify_one();
+        }
     }
 
     /// Ready when a client that was not let in has been here for too long.
@@ -191,6 +219,7 @@ impl AsyncWrite for PacedStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.look_for_departure(cx);
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

@@ -16,7 +16,6 @@ use crate::caller::Caller;
 use crate::faces::{self, Subject};
 use crate::observe;
 use crate::problem::Told;
-use crate::visit::id_in;
 
 /// What becomes known of a request while it is answered.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +98,7 @@ impl<'a> Refused<'a> {
         if known.caller.get().is_some_and(is_written) {
             return None;
         }
-        let named = faces::names_sandbox(asked.route()).then(|| id_in(&asked.uri).ok()).flatten();
+        let named = faces::sandbox_in(asked.route(), &asked.uri).and_then(Result::ok);
         let inside = known.sandbox.get().map(|sandbox| sandbox.id.clone());
         let caller = known.caller.get().map(|(caller, _)| caller);
         let unseen = caller.is_some_and(|caller| {

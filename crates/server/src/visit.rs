@@ -90,16 +90,13 @@ pub(crate) async fn enter(State(app): State<Arc<App>>, request: Request, next: N
 async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Problem> {
     let Some(caller) = parts.extensions.get::<Caller>().cloned() else { return Ok(None) };
     let Ok(matched) = parts.extract::<MatchedPath>().await else { return Ok(None) };
-    let named = match faces::named(matched.as_str()) {
+    let own = || caller.only_sandbox().unwrap_or(&app.registry.main().id).clone();
+    let id = match faces::named(matched.as_str(), &parts.method, &parts.uri) {
         Named::None => return Ok(None),
-        Named::Own => caller.only_sandbox().cloned().map(Ok),
-        Named::ById => Some(id_of(parts)),
+        Named::Own => own(),
+        Named::ById(id) => id?,
     };
     let outcome = async {
-        let id = match named {
-            Some(id) => id?,
-            None => app.registry.main().id.clone(),
-        };
         if !caller.may_see(&id) {
             return Err(unknown(&id));
         }

@@ -4,9 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args as _;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Attach, Confine, Listen, Many, Sharing, surroundings};
+use super::{Attach, Confine, Listen, Many, Sharing, ToolLimits, surroundings};
+
+/// The table of what concerns the tools, and how its flags begin.
+pub(super) const TOOLS: &str = "tools";
 
 /// What a configuration file says.
 #[derive(Debug, Default)]
@@ -21,6 +25,8 @@ pub(crate) struct ConfigFile {
     pub(crate) sharing: Sharing,
     /// How other sandboxes are kept.
     pub(crate) many: Many,
+    /// How much the tools may do.
+    pub(crate) tools: ToolLimits,
     /// The keys that it holds.
     pub(crate) keys: Vec<String>,
     /// Where it was read, if there is one.
@@ -68,17 +74,40 @@ impl ConfigFile {
         let attach: Attach = parse(text).with_context(place)?;
         let sharing: Sharing = parse(text).with_context(place)?;
         let many: Many = parse(text).with_context(place)?;
+        let tables: Tables = parse(text).with_context(place)?;
         // Paths in a file mean the same whichever directory the server is started in.
         let base = path.parent().unwrap_or(Path::new(""));
         let source = Some(FoundFile { path: path.into(), named });
-        let keys = table.keys().cloned().collect();
+        let keys = flags_of(&table);
         let (confine, sharing) = (confine.relative_to(base), sharing.relative_to(base));
         let (many, attach) = (many.relative_to(base), attach.relative_to(base));
-        Ok(Self { listen, confine, attach, sharing, many, keys, source })
+        let tools = tables.tools;
+        Ok(Self { listen, confine, attach, sharing, many, tools, keys, source })
     }
 }
 
-/// Every key that a file may hold: the long name of the flag.
+/// The tables of a file.
+#[derive(Deserialize)]
+struct Tables {
+    #[serde(default)]
+    tools: ToolLimits,
+}
+
+/// The flags that a file speaks for.
+fn flags_of(table: &toml::Table) -> Vec<String> {
+    let inner = table.get(TOOLS).and_then(toml::Value::as_table);
+    let inner = inner.into_iter().flat_map(toml::Table::keys).map(|key| format!("{TOOLS}-{key}"));
+    table.keys().filter(|key| *key != TOOLS).cloned().chain(inner).collect()
+}
+
+/// Every key of the table of the tools: the long name of the flag, without how they all begin.
+pub(crate) fn tool_keys() -> Vec<String> {
+    let flags = ToolLimits::augment_args(clap::Command::new("serve"));
+    let names = flags.get_arguments().map(|flag| flag.get_id().as_str().replace('_', "-"));
+    names.filter_map(|name| name.strip_prefix("tools-").map(ToOwned::to_owned)).collect()
+}
+
+/// Every key that a file may hold outside of a table: the long name of the flag.
 pub(crate) fn keys() -> Vec<String> {
     let flags = clap::Command::new("serve");
     let flags = Attach::augment_args(Confine::augment_args(flags));
@@ -96,7 +125,18 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
 }
 
 fn refuse_unknown(table: &toml::Table) -> Result<()> {
-    let known = keys();
+    let known = keys().into_iter().chain([TOOLS.to_owned()]).collect::<Vec<_>>();
+    refuse_others(table, &known)?;
+    match table.get(TOOLS) {
+        None => Ok(()),
+        Some(toml::Value::Table(inner)) => {
+            refuse_others(inner, &tool_keys()).with_context(|| format!("in the table [{TOOLS}]"))
+        }
+        Some(_) => bail!("`{TOOLS}` is a table: write [{TOOLS}] on a line of its own"),
+    }
+}
+
+fn refuse_others(table: &toml::Table, known: &[String]) -> Result<()> {
     let Some(unknown) = table.keys().find(|key| !known.contains(key)) else {
         return Ok(());
     };
@@ -144,6 +184,18 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_the_tools_is_in_their_table() {
+        let file = parsed("port = 1\n[tools]\nmax-depth = 3").unwrap();
+        assert_eq!(file.tools.max_depth.map(std::num::NonZero::get), Some(3));
+        assert_eq!(file.keys, ["port", "tools-max-depth"]);
+        let told = refusal("[tools]\nmax-dpeth = 3");
+        assert!(told.contains("in the table [tools]"), "{told}");
+        assert!(told.contains("did you mean `max-depth`?"), "{told}");
+        assert!(refusal("tools = 3").contains("`tools` is a table"));
+        assert!(refusal("tools-max-depth = 3").contains("unknown key"));
+    }
+
+    #[test]
     fn a_strange_key_is_refused_with_all_names() {
         assert!(refusal("zzz = 1").contains("the keys are dir, store, sandbox,"));
     }
@@ -185,7 +237,11 @@ mod tests {
         };
         let named: String = sample.lines().map(uncommented).collect();
         let named: toml::Table = toml::from_str(&named).unwrap();
-        let missing: Vec<_> = keys().into_iter().filter(|key| !named.contains_key(key)).collect();
-        assert_eq!(missing, Vec::<String>::new());
+        let missing = |table: &toml::Table, keys: Vec<String>| -> Vec<String> {
+            keys.into_iter().filter(|key| !table.contains_key(key)).collect()
+        };
+        assert_eq!(missing(&named, keys()), Vec::<String>::new());
+        let tools = named["tools"].as_table().unwrap();
+        assert_eq!(missing(tools, tool_keys()), Vec::<String>::new());
     }
 }

@@ -19,7 +19,9 @@ pub(super) fn serve(
     settings: ServeSettings,
     (target, path): (AttachTarget, SandboxPath),
 ) -> Result<()> {
-    let ServeSettings { listen, confine, attach, many, access, .. } = settings;
+    let ServeSettings { listen, confine, attach, many, tools, access, .. } = settings;
+    // What a whole container holds beside its work is nothing for tools.
+    let tools = server::ToolOptions { main_is_system: path.is_root(), ..tools.options()? };
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
     let prefix = place::given_prefix(confine.root_prefix.as_deref().unwrap_or("/"))?;
@@ -52,6 +54,7 @@ pub(super) fn serve(
         registry,
         many,
         audit,
+        tools,
         listen,
     };
     runtime.block_on(launch.run(&log))

@@ -18,7 +18,8 @@ use super::{Launch, archive_limits, harden, network, place, runtime, sandbox, wa
 
 /// Serves one directory until a signal comes.
 pub(super) fn serve(settings: ServeSettings) -> Result<()> {
-    let ServeSettings { listen, confine, attach, many, access, file, .. } = settings;
+    let ServeSettings { listen, confine, attach, many, tools, access, file, .. } = settings;
+    let tools = tools.options()?;
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
     let made = local::make_dir(confine.dir())?;
@@ -61,6 +62,7 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
         registry,
         many,
         audit,
+        tools,
         listen,
     };
     runtime.block_on(launch.run(&log))

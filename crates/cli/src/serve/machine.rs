@@ -57,6 +57,8 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
         registry,
         many: Many::usual(),
         audit: None,
+        // The machine's own directories are nothing for tools, though they are for `/v1/fs`.
+        tools: server::ToolOptions { main_is_system: true, ..Default::default() },
         listen,
     };
     runtime(threads)?.block_on(launch.run(&log))

@@ -19,7 +19,8 @@ use super::{
 
 /// Serves a sandbox of a store until a signal comes.
 pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
-    let ServeSettings { listen, confine, attach, sharing, many, access, .. } = settings;
+    let ServeSettings { listen, confine, attach, sharing, many, tools, access, .. } = settings;
+    let tools = tools.options()?;
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
     sharing.advertise.iter().try_for_each(|address| address.check(&addresses, &access))?;
@@ -58,6 +59,7 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
         registry,
         many,
         audit,
+        tools,
         listen,
     };
     runtime.block_on(launch.run(&log))

@@ -142,7 +142,11 @@ fn a_wish_that_makes_no_sense_is_refused_with_the_reason() {
         (json!({"kind": "host", "attach": {"container": name}, "root": "x"}), 400, "two trees"),
         (json!({"kind": "host", "attach": {"container": name}, "path": "x"}), 400, "absolute"),
         (json!({"kind": "host", "attach": {"container": name}, "path": "/no"}), 400, "directory"),
-        (json!({"kind": "host", "attach": {"container": name}, "path": "/proc"}), 400, "not a file"),
+        (
+            json!({"kind": "host", "attach": {"container": name}, "path": "/proc"}),
+            400,
+            "not a file",
+        ),
         (json!({"kind": "host", "path": "/workspace"}), 400, "`path` is about"),
     ];
     for (wish, status, reason) in cases {
@@ -151,7 +155,10 @@ fn a_wish_that_makes_no_sense_is_refused_with_the_reason() {
         assert_eq!(refused.status, status, "{wish}: {said}");
         assert!(said["error"].as_str().unwrap().contains(reason), "{wish}: {said}");
     }
-    assert_eq!(server.ask("GET", "/v1/sandboxes", b"").json()["sandboxes"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        server.ask("GET", "/v1/sandboxes", b"").json()["sandboxes"].as_array().unwrap().len(),
+        1
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod acp;
 mod fs_v1;
 mod meta;
 mod sandboxes_v1;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
-use engine::{Error, Sandbox, SandboxPath};
+use engine::{Error, Sandbox, SandboxId, SandboxPath};
 use http::{Method, Uri};
 use utoipa::openapi::{RefOr, Response};
 use utoipa_axum::router::OpenApiRouter;
@@ -19,6 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
+use crate::visit::id_in;
 pub(crate) use acp::{AgentServers, Connections};
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
@@ -31,12 +33,16 @@ pub(crate) fn shared_responses() -> BTreeMap<String, RefOr<Response>> {
     let mut shared = fs_v1::problem_components();
     shared.extend(sandboxes_v1::refusal_components());
     shared.extend(acp::problem_components());
+    shared.extend(tools::failure_components());
     shared
 }
 
 /// An answer in the words of the face that it is of.
 pub(crate) async fn in_its_words(request: Request, next: Next) -> http::Response<Body> {
     let route = request.extensions().get::<MatchedPath>().cloned();
+    if let Some(asked) = tools::Asked::of(request.uri()) {
+        return asked.in_our_words(next.run(request).await);
+    }
     let response = next.run(request).await;
     match route {
         Some(route) if sandboxes_v1::speaks_for(route.as_str()) => {
@@ -52,30 +58,36 @@ pub(crate) fn problem(err: &Error) -> Problem {
 }
 
 /// Which sandbox the requests of a route are about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Named {
     /// None.
     None,
     /// The caller's own: the one that he may see, or that of the server.
     Own,
-    /// The one that the path names as `{id}`.
-    ById,
+    /// The one that the address names.
+    ById(Result<SandboxId, Problem>),
 }
 
-/// Which sandbox the requests of a route are about. Each face speaks for its own routes.
-pub(crate) fn named(route: &str) -> Named {
-    if fs_v1::speaks_for(route) || acp::is_inside(route) {
-        Named::Own
-    } else if sandboxes_v1::is_inside(route) {
-        Named::ById
-    } else {
-        Named::None
+/// Which sandbox a request is about. Each face speaks for its own routes.
+pub(crate) fn named(route: &str, method: &Method, uri: &Uri) -> Named {
+    let is_own = fs_v1::speaks_for(route) || acp::is_inside(route);
+    let is_named = sandboxes_v1::is_inside(route) || tools::speaks_for(route);
+    match sandbox_in(route, uri).filter(|_| is_named) {
+        Some(id) => Named::ById(id),
+        None if is_own || tools::is_call(route, method) => Named::Own,
+        None => Named::None,
     }
 }
 
-/// Whether the addresses of a route name a sandbox.
-pub(crate) fn names_sandbox(route: &str) -> bool {
-    sandboxes_v1::names_sandbox(route)
+/// The sandbox that an address names, if it names one.
+pub(crate) fn sandbox_in(route: &str, uri: &Uri) -> Option<Result<SandboxId, Problem>> {
+    if sandboxes_v1::names_sandbox(route) {
+        Some(id_in(uri).map_err(|err| problem(&err)))
+    } else if tools::speaks_for(route) {
+        tools::sandbox_in(uri)
+    } else {
+        None
+    }
 }
 
 /// What a request of a route is called in the audit.
@@ -83,6 +95,7 @@ pub(crate) fn operation(route: &str, method: &Method) -> Option<&'static str> {
     fs_v1::operation(route, method)
         .or_else(|| sandboxes_v1::operation(route, method))
         .or_else(|| acp::operation(route, method))
+        .or_else(|| tools::operation(route, method))
         .or_else(|| meta::operation(route))
 }
 
@@ -100,6 +113,8 @@ pub(crate) fn subject(route: &str, uri: &Uri, sandbox: Option<&Sandbox>, strip: 
         fs_v1::subject(uri, sandbox)
     } else if acp::speaks_for(route) {
         acp::subject(uri)
+    } else if tools::speaks_for(route) {
+        tools::subject(uri)
     } else {
         sandboxes_v1::subject(route, uri, strip)
     }
@@ -117,7 +132,10 @@ pub(crate) fn lets_through(caller: &Caller, route: &str, method: &Method) -> boo
 
 /// Whether the requests of a route send or fetch files or archives.
 pub(crate) fn is_transfer(route: &str) -> bool {
-    fs_v1::is_transfer(route) || acp::is_transfer(route) || sandboxes_v1::is_transfer(route)
+    fs_v1::is_transfer(route)
+        || acp::is_transfer(route)
+        || sandboxes_v1::is_transfer(route)
+        || tools::is_transfer(route)
 }
 
 /// Routes that ask who is there.
@@ -126,6 +144,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .merge(fs_v1::routes())
         .merge(sandboxes_v1::routes())
         .merge(acp::routes())
+        .merge(tools::routes())
         .merge(meta::guarded())
 }
 

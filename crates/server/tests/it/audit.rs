@@ -84,6 +84,9 @@ const NAMES: &[(&str, &str)] = &[
     ("listKeys", "list_keys"),
     ("getKey", "show_key"),
     ("revokeKey", "revoke_key"),
+    ("listTools", "list_tools"),
+    ("getTool", "show_tool"),
+    ("callTool", "call_tool"),
 ];
 
 /// What an operation leaves in the audit when it was done; nothing if it changes nothing. A version
@@ -95,6 +98,7 @@ fn left_by(operation: &str) -> Vec<Value> {
     let kept = |word: &str, id: &str| json!({"operation": word, "path": ".", "subject": id});
     match operation {
         "writeFile" | "writeSandboxFile" | "writeAgentFile" => vec![written("w.txt", 1)],
+        "callTool" => vec![written("tool.txt", 4)],
         "patchFile" | "patchSandboxFile" => vec![written("f.txt", 1)],
         "deleteEntry" | "deleteSandboxEntry" => {
             vec![json!({"operation": "remove", "path": "f.txt"})]
@@ -352,7 +356,7 @@ async fn every_stranger_is_written_down() {
         let event = check(&case, &answer, &events, (401, "/gate", "missing or invalid bearer"));
         assert!(event.get("key").is_none());
         let (_, _, path) = operation(&case);
-        let names = path.contains("/v1/sandboxes/{id}");
+        let names = case.names_sandbox(&path);
         assert_eq!(event["sandbox"], if names { json!("mine") } else { Value::Null });
         let place = case.path.split('?').next().unwrap();
         if path.ends_with("{path}") && !place.is_empty() {
@@ -395,7 +399,7 @@ async fn whoever_asks_for_a_sandbox_that_he_may_not_see_is_written_down() {
     let tied = court.holder(json!({"role": "owner", "sandboxes": ["mine"]})).await;
     for case in guarded() {
         let (_, _, path) = operation(&case);
-        if !path.contains("/v1/sandboxes/{id}") {
+        if !case.names_sandbox(&path) {
             continue;
         }
         let request = court.request(&case, "other");

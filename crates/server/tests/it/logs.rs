@@ -54,10 +54,31 @@ static LOGS: LazyLock<Logs> = LazyLock::new(|| {
     let logs = Logs::default();
     let json = tracing_subscriber::fmt::layer().json().with_writer(logs.json.clone());
     let text = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(logs.text.clone());
-    let filter = EnvFilter::new("sandkeep_server=debug");
+    let filter = EnvFilter::new("sandkeep_server=debug,tools=info");
     tracing_subscriber::registry().with(filter).with(json).with(text).init();
     logs
 });
+
+/// The lines for people that hold a text, as soon as there is one.
+pub(crate) async fn lines_with(text: &str) -> Vec<String> {
+    LazyLock::force(&LOGS);
+    let find = async {
+        loop {
+            let lines = LOGS.text.lines();
+            let told: Vec<String> = lines.into_iter().filter(|line| line.contains(text)).collect();
+            if !told.is_empty() {
+                return told;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(SOON, find).await.expect("nothing was logged")
+}
+
+/// Begins to keep what is logged.
+pub(crate) fn start() {
+    LazyLock::force(&LOGS);
+}
 
 /// The events of a request, up to the one that ends it.
 async fn events(id: &str) -> Vec<Value> {

@@ -31,4 +31,5 @@ mod slow_clients;
 mod status_matrix;
 mod strangers;
 mod tar_archive;
+mod tools;
 mod tricks;

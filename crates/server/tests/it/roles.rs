@@ -52,12 +52,19 @@ pub(crate) enum Body {
     Bytes(&'static [u8]),
 }
 
+impl Case {
+    /// Whether a request for it at this address names a sandbox.
+    pub(crate) fn names_sandbox(&self, path: &str) -> bool {
+        path.contains("/v1/sandboxes/{id}") || self.path.contains("sandbox={id}")
+    }
+}
+
 fn case(operation: &'static str, needs: Needs, path: &'static str, body: Body) -> Case {
     Case { operation, needs, path, body }
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    let all = [of_one_sandbox(), of_agents(), of_clients(), of_files(), of_sandboxes()];
+    let all = [of_one_sandbox(), of_agents(), of_clients(), of_files(), of_sandboxes(), of_tools()];
     all.into_iter().flatten().collect()
 }
 
@@ -176,6 +183,16 @@ fn of_sandboxes() -> Vec<Case> {
     ]
 }
 
+/// Tools. What may be done by which is in `tools/keys.rs`.
+fn of_tools() -> Vec<Case> {
+    let write = json!({"path": "tool.txt", "content": "word"});
+    vec![
+        case("listTools", Key, "", Body::None),
+        case("getTool", Key, "", Body::None),
+        case("callTool", Inside(Developer), "?sandbox={id}", Body::Json(write)),
+    ]
+}
+
 /// Two blocks of zeros are an archive without members.
 const EMPTY_TAR: &[u8] = &[0; 1024];
 
@@ -198,8 +215,10 @@ enum Verdict {
 
 impl Verdict {
     fn of(answer: &Answer) -> Self {
-        let kind = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
-        match (answer.status, kind["kind"].as_str()) {
+        let body = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
+        // A tool tells it among what else there is to say.
+        let kind = body["kind"].as_str().or(body["metadata"]["kind"].as_str());
+        match (answer.status, kind) {
             (401, _) => Self::Stranger,
             (403, _) => Self::Forbidden,
             (404, Some("sandbox_not_found")) => Self::Unseen,
@@ -336,7 +355,9 @@ impl World {
             .replace("{id}", target)
             .replace("{path}", place)
             .replace("{snapshot}", "s1")
-            .replace("{key}", &self.key);
+            .replace("{key}", &self.key)
+            .replace("{name}", "write_file");
+        let query = query.replace("{id}", target);
         let address = if query.is_empty() { address } else { format!("{address}?{query}") };
         let ask = ask(method, &address);
         let is_connected = ["listenToAgent", "closeAgentConnection"].contains(&case.operation);
@@ -387,7 +408,7 @@ async fn everybody_may_do_what_his_role_says_where_it_says_and_nothing_else() {
             operations.iter().find(|(id, ..)| id == case.operation).expect(case.operation);
         for caller in &callers {
             for target in ["mine", "other"] {
-                if target == "other" && !path.contains("/v1/sandboxes/{id}") {
+                if target == "other" && !case.names_sandbox(path) {
                     continue;
                 }
                 let mut request = world.request(&case, method, path, target);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::http::{Ask, Server, ask, encoded};
 
-const SECRET: &str = "TOP-SECRET";
+pub(crate) const SECRET: &str = "TOP-SECRET";
 
 /// Two dots, as people spell them who hope that somebody decodes once more than he should.
 const DOTS: [&str; 22] = [
@@ -55,7 +55,7 @@ const SLASHES: [&str; 13] = [
 const BEGINNINGS: [&str; 2] = ["", "sub/"];
 
 /// More than 500 spellings, and some that are none.
-fn tricks() -> Vec<String> {
+pub(crate) fn tricks() -> Vec<String> {
     let mut tricks = BTreeSet::new();
     for dots in DOTS {
         for slash in SLASHES {
@@ -205,7 +205,7 @@ fn fields_wanted(route: &str) -> &'static [&'static str] {
     known.iter().find(|(word, _)| route.contains(word)).map_or(&[], |(_, fields)| fields)
 }
 
-fn decoded(text: &str) -> String {
+pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
@@ -225,7 +225,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// A directory beside the sandbox that nobody may see or change, and links that lead there.
-fn plant(server: &Server) -> std::path::PathBuf {
+pub(crate) fn plant(server: &Server) -> std::path::PathBuf {
     let outside = server.host("").parent().unwrap().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("secret.txt"), SECRET).unwrap();
@@ -268,7 +268,7 @@ async fn no_spelling_of_a_path_leads_out_on_any_route() {
     assert_eq!(std::fs::read_to_string(beside).unwrap(), SECRET);
 }
 
-fn list(dir: &std::path::Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn list(dir: &std::path::Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let mut seen: Vec<_> = entries
         .map(|path| (path.display().to_string(), std::fs::read(&path).unwrap_or_default()))

@@ -34,7 +34,7 @@ pub(crate) struct Refusal {
 
 /// What a request wanted, where that decides what a failure is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(in crate::faces) enum Asked {
     /// To see what is at one path.
     Look,
     /// Anything else.
@@ -42,7 +42,7 @@ pub(super) enum Asked {
 }
 
 /// The problem that a failure is.
-pub(super) fn explain(err: &Error) -> Problem {
+pub(in crate::faces) fn explain(err: &Error) -> Problem {
     explain_asked(err, Asked::Any)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn shown(path: &SandboxPath) -> &str {
 }
 
 /// The status of every kind.
-fn status(kind: ErrorKind, asked: Asked) -> StatusCode {
+pub(in crate::faces) fn status(kind: ErrorKind, asked: Asked) -> StatusCode {
     use StatusCode as S;
     match kind {
         ErrorKind::NotFound | ErrorKind::SandboxNotFound | ErrorKind::SessionNotFound => {
@@ -205,7 +205,8 @@ pub(in crate::faces) fn refusal_components() -> BTreeMap<String, RefOr<utoipa::o
     components.collect()
 }
 
-fn described() -> BTreeMap<StatusCode, Vec<&'static str>> {
+/// The kinds of every status.
+pub(in crate::faces) fn described() -> BTreeMap<StatusCode, Vec<&'static str>> {
     let mut kinds: BTreeMap<StatusCode, Vec<&str>> = BTreeMap::new();
     for (status, kind) in [
         (StatusCode::UNAUTHORIZED, "token_invalid"),

@@ -41,9 +41,9 @@ use crate::caller::Caller;
 pub use audit::EventBody;
 pub(super) use audited::{operation, subject};
 pub(crate) use errors::Refusal;
-pub(super) use errors::refusal_components;
 #[cfg(test)]
 pub(super) use errors::tests::table;
+pub(super) use errors::{Asked, described, explain, refusal_components, status};
 
 /// Where everything in sandboxes lies.
 const PREFIX: &str = "/v1/sandboxes";

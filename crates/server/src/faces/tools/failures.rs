@@ -1,0 +1,132 @@
+//! Failures before and beside the tools, in the words of a tool's result.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use axum::response::{IntoResponse as _, Response};
+use engine::ErrorKind;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode, Uri};
+use tools::{Metadata, ToolResult};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
+use utoipa::{IntoResponses, ToSchema as _};
+
+use super::PREFIX;
+use super::naming::spelled_in;
+use super::wire::ToolAnswer;
+use crate::faces::sandboxes_v1::described;
+use crate::faces::spelled;
+use crate::problem::{Told, render};
+
+/// A request for something of this face.
+#[derive(Debug)]
+pub(in crate::faces) struct Asked {
+    tool: String,
+    since: Instant,
+}
+
+impl Asked {
+    /// What an address asks for, if it is one of this face or pretends to be.
+    pub(in crate::faces) fn of(uri: &Uri) -> Option<Self> {
+        let rest = uri.path().strip_prefix(PREFIX)?;
+        if !(rest.is_empty() || rest.starts_with('/')) {
+            return None;
+        }
+        let name = spelled_in(uri).as_deref().and_then(spelled).unwrap_or_default();
+        Some(Self { tool: name.to_string(), since: Instant::now() })
+    }
+
+    /// An answer, with failures in the words of this face.
+    pub(in crate::faces) fn in_our_words(self, response: Response) -> Response {
+        let told = response.extensions().get::<Told>().cloned();
+        let told = match told {
+            Some(told) => told,
+            None if response.status() == StatusCode::METHOD_NOT_ALLOWED => wrong_method(),
+            None => return response,
+        };
+        let (mut parts, _) = response.into_parts();
+        let body = render(&self.result(told));
+        parts.headers.remove(CONTENT_LENGTH);
+        parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        (parts, body).into_response()
+    }
+
+    fn result(self, told: Told) -> ToolResult {
+        let Self { tool, since } = self;
+        let retryable = told.is_kind("too_many_requests")
+            || told.kind().is_some_and(|kind| {
+                matches!(
+                    kind,
+                    ErrorKind::Busy
+                        | ErrorKind::Timeout
+                        | ErrorKind::Unavailable
+                        | ErrorKind::SandboxUnavailable
+                )
+            });
+        let Told { reason, kind, path, hint, .. } = told;
+        let said = match &path {
+            Some(path) => format!("{reason}: {path}"),
+            None => reason,
+        };
+        let error = match &hint {
+            Some(hint) => format!("{said} ({hint})"),
+            None => said,
+        };
+        let metadata = Metadata {
+            tool,
+            duration_ms: since.elapsed().as_secs_f64() * 1000.0,
+            kind: Some(kind.unwrap_or_else(|| ErrorKind::InvalidArgument.word().to_owned())),
+            path,
+            hint,
+            retryable: Some(retryable),
+            ..Metadata::default()
+        };
+        let text = error.clone();
+        ToolResult { success: false, data: None, error: Some(error), metadata, text, kind: None }
+    }
+}
+
+fn wrong_method() -> Told {
+    let message = "the method is not allowed here";
+    Told {
+        message: message.to_owned(),
+        reason: message.to_owned(),
+        is_refusal: false,
+        kind: Some("method_not_allowed".to_owned()),
+        path: None,
+        hint: Some("GET shows a tool or lists them, POST calls one".to_owned()),
+    }
+}
+
+/// The failures of every route, for the description of the interface.
+pub(super) struct Failures;
+
+impl IntoResponses for Failures {
+    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        let named = described().into_keys().map(|status| {
+            let reference = RefOr::Ref(Ref::from_response_name(component(status)));
+            (status.as_str().to_owned(), reference)
+        });
+        named.collect()
+    }
+}
+
+/// What the description keeps of the failures, once for all routes.
+pub(in crate::faces) fn failure_components() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+    let components = described()
+        .into_iter()
+        .map(|(status, kinds)| (component(status), RefOr::T(response(&kinds.join(", ")))));
+    components.collect()
+}
+
+fn component(status: StatusCode) -> String {
+    format!("ToolFailure{}", status.as_str())
+}
+
+fn response(kinds: &str) -> utoipa::openapi::Response {
+    let schema = Ref::from_schema_name(ToolAnswer::name());
+    ResponseBuilder::new()
+        .description(format!("A failure of kind {kinds}"))
+        .content("application/json", ContentBuilder::new().schema(Some(schema)).build())
+        .build()
+}

@@ -1,0 +1,255 @@
+//! `batch`.
+
+use engine::{
+    Depth, Entry, Error, ErrorKind, Parents, SandboxPath, Step, Target, Workspace, WriteMode,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::write_file::{bytes_of, check_size, expected, length_of};
+use crate::call::Call;
+use crate::failure::Failure;
+use crate::outcome::{Done, Metadata};
+use crate::reach::Manner;
+use crate::shown::{Kind, size};
+use crate::tool::{Effect, Needs, Tool};
+
+/// The most steps of a batch.
+const MOST_STEPS: usize = 1000;
+
+/// Make many changes as one: all of them, in order, or none. Nobody sees a state between.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Batch {
+    /// What is done, in order.
+    #[schemars(length(min = 1, max = 1000))]
+    steps: Vec<OneStep>,
+}
+
+/// One change of a batch.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneStep {
+    /// What is done: `write` (path, content), `append` (path, content), `create_directory` (path),
+    /// `delete` (path; with `recursive` a directory with everything in it), `move` or `copy` (path,
+    /// to).
+    operation: Operation,
+    /// What it is done to.
+    path: String,
+    /// Where it is moved or copied to.
+    to: Option<String>,
+    /// What is written or appended.
+    content: Option<String>,
+    /// How `content` stands for bytes, as in `write_file`.
+    encoding: Option<String>,
+    /// `true` to delete a directory with everything in it.
+    #[serde(default)]
+    recursive: bool,
+    /// For `write`, `false` to refuse to replace a file; for `move` and `copy`, `true` to replace
+    /// what is there.
+    force: Option<bool>,
+    /// Do it only if the file still has this version.
+    if_version: Option<String>,
+}
+
+/// What one step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Operation {
+    /// Writes a whole file.
+    Write,
+    /// Adds to the end of a file.
+    Append,
+    /// Makes a directory, and those on the way.
+    CreateDirectory,
+    /// Deletes.
+    Delete,
+    /// Moves.
+    Move,
+    /// Copies.
+    Copy,
+}
+
+/// What is there after a batch.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BatchOutput {
+    /// What is at the path of each step now, in the order of the steps.
+    steps: Vec<StepOutput>,
+}
+
+/// What is at the path of a step.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct StepOutput {
+    /// The path: of a move or copy, where it went.
+    path: String,
+    /// What is there; null if it was deleted.
+    r#type: Option<Kind>,
+    /// How many bytes a file has; null for everything else.
+    size: Option<u64>,
+    /// A token of a file's state.
+    version: Option<String>,
+}
+
+impl Tool for Batch {
+    const NAME: &'static str = "batch";
+    const TITLE: &'static str = "Make many changes as one";
+    const EFFECT: Effect = Effect::Replaces { idempotent: false };
+    const NEEDS: Needs = Needs::Batches;
+    type Output = BatchOutput;
+
+    async fn run(self, call: &Call) -> Result<Done<BatchOutput>, Failure> {
+        if self.steps.is_empty() || self.steps.len() > MOST_STEPS {
+            let message = format!("a batch has 1 to {MOST_STEPS} steps");
+            return Err(Error::new(ErrorKind::InvalidArgument, message).into());
+        }
+        let mut planned = Plan::default();
+        for (number, step) in self.steps.into_iter().enumerate() {
+            let named = |err: Error| named(&err, number + 1);
+            planned.add(call, step).await.map_err(named)?;
+        }
+        let Plan { steps, paths, places, bytes } = planned;
+        let held = common(call, &paths)?;
+        let left = held.batch(steps).await?;
+        let output = BatchOutput {
+            steps: places.iter().zip(left).map(|(path, entry)| shown(call, path, entry)).collect(),
+        };
+        let count = output.steps.len() as u64;
+        let metadata =
+            Metadata { items: Some(count), bytes_written: Some(bytes), ..Metadata::default() };
+        Ok(Done::new(output, format!("did all {count} steps")).with(metadata))
+    }
+}
+
+/// What is to be done, in the engine's words.
+#[derive(Debug, Default)]
+struct Plan {
+    steps: Vec<Step>,
+    /// Every path that a step names.
+    paths: Vec<SandboxPath>,
+    /// The path whose state each step tells.
+    places: Vec<SandboxPath>,
+    bytes: u64,
+}
+
+impl Plan {
+    async fn add(&mut self, call: &Call, one: OneStep) -> engine::Result<()> {
+        let path = call.path(&one.path)?;
+        call.reach().part(&path, Manner::Keep)?;
+        self.paths.push(path.clone());
+        let step = match one.operation {
+            Operation::Write | Operation::Append => self.write(call, one, path.clone()).await?,
+            Operation::CreateDirectory => {
+                Step::CreateDir { dir: path.clone(), parents: Parents::Create }
+            }
+            Operation::Delete => {
+                call.reach().demand_clear(&path)?;
+                let depth = if one.recursive { Depth::All } else { Depth::One };
+                let expected = expected(one.if_version.as_deref());
+                Step::Remove { path: path.clone(), depth, expected }
+            }
+            Operation::Move | Operation::Copy => return self.relocate(call, &one, path),
+        };
+        self.steps.push(step);
+        self.places.push(path);
+        Ok(())
+    }
+
+    async fn write(
+        &mut self,
+        call: &Call,
+        one: OneStep,
+        file: SandboxPath,
+    ) -> engine::Result<Step> {
+        let Some(content) = one.content else {
+            let message = "`content` says what is written, and is missing";
+            return Err(Error::new(ErrorKind::InvalidArgument, message).on(&file));
+        };
+        let content = bytes_of(call, content, one.encoding.as_deref())?;
+        let mut before = 0;
+        if one.operation == Operation::Append {
+            before = length_of(call, &file).await?.saturating_add(self.appended(&file));
+        }
+        check_size(call, &file, before.saturating_add(content.len() as u64))?;
+        self.bytes += content.len() as u64;
+        let mode = match (one.operation, one.force) {
+            (Operation::Append, _) => WriteMode::Append,
+            (_, Some(false)) => WriteMode::CreateNew,
+            (_, _) => WriteMode::Replace,
+        };
+        let expected = expected(one.if_version.as_deref());
+        Ok(Step::Write { file, content, mode, parents: Parents::Create, expected })
+    }
+
+    /// How much earlier steps write to a file.
+    fn appended(&self, path: &SandboxPath) -> u64 {
+        let mut bytes = 0;
+        for step in &self.steps {
+            if let Step::Write { file, content, .. } = step
+                && file == path
+            {
+                bytes += content.len() as u64;
+            }
+        }
+        bytes
+    }
+
+    fn relocate(&mut self, call: &Call, one: &OneStep, from: SandboxPath) -> engine::Result<()> {
+        let Some(to) = one.to.as_deref() else {
+            let message = "`to` says where it goes, and is missing";
+            return Err(Error::new(ErrorKind::InvalidArgument, message).on(&from));
+        };
+        let to = call.path(to)?;
+        call.reach().part(&to, Manner::Keep)?;
+        call.reach().demand_clear(&from)?;
+        call.reach().demand_clear(&to)?;
+        let target = if one.force == Some(true) { Target::Replace } else { Target::New };
+        self.paths.push(to.clone());
+        self.places.push(to.clone());
+        self.steps.push(if one.operation == Operation::Move {
+            Step::Rename { from, to, target }
+        } else {
+            Step::Copy { from, to, target }
+        });
+        Ok(())
+    }
+}
+
+/// A hold on one part of the tree in which all of these paths lie.
+fn common(call: &Call, paths: &[SandboxPath]) -> Result<Workspace, Failure> {
+    let mut rest = paths.iter();
+    let Some(first) = rest.next() else { return Ok(call.whole().clone()) };
+    let mut part = call.reach().part(first, Manner::Keep)?;
+    for path in rest {
+        let next = call.reach().part(path, Manner::Keep)?;
+        if path.starts_with(&part) {
+            continue;
+        }
+        if !paths.iter().all(|path| path.starts_with(&next)) {
+            let message = "the steps are in several allowed paths, and cannot be done as one";
+            let hint = "make one batch for each allowed path";
+            return Err(Failure::with_hint(Error::new(ErrorKind::Unsupported, message), hint));
+        }
+        part = next;
+    }
+    Ok(call.whole().confined(&part)?)
+}
+
+/// The same error, with the number of the step that it is about.
+fn named(err: &Error, number: usize) -> Error {
+    let named = Error::new(err.kind(), format!("step {number}: {}", err.message()));
+    match err.path() {
+        Some(path) => named.on(path),
+        None => named,
+    }
+}
+
+fn shown(call: &Call, path: &SandboxPath, entry: Option<Entry>) -> StepOutput {
+    StepOutput {
+        path: call.shown(path),
+        r#type: entry.as_ref().map(|entry| entry.kind.into()),
+        size: entry.as_ref().and_then(size),
+        version: entry.and_then(|entry| entry.version).map(|version| version.to_string()),
+    }
+}
