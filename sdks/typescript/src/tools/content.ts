@@ -24,14 +24,6 @@ export function withText(args: unknown): unknown {
   return { ...given, content: base64(bytes), encoding: "base64" };
 }
 
-/** The bytes of base64. Only the server's own is meant: standard, padded, on one line. */
-export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at);
-  return bytes;
-}
-
 /**
  * How many bytes content stands for, as far as that can be told without the server: not for text in
  * other encodings than UTF-8. What is no base64 is refused by the server.

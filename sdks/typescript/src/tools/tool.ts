@@ -37,8 +37,8 @@ export class SandboxTool<K extends ToolKey> extends ToolBase<ArgumentsOf<K>, Dat
   readonly #place: Place;
   readonly #result: z.ZodType;
 
-  /** @internal */
-  constructor(key: K, connection: Connection, settings?: ToolSettings) {
+  /** One class for each tool says which it is. */
+  protected constructor(key: K, connection: Connection, settings?: ToolSettings) {
     super();
     const definition: Definition<K> = DEFINITIONS[key];
     this.key = key;
@@ -124,7 +124,7 @@ export class SandboxTool<K extends ToolKey> extends ToolBase<ArgumentsOf<K>, Dat
       const size = lengthOf(content, encoding ?? defaultEncoding) ?? 0;
       if (size <= maxFileSize) continue;
       const message = `the content has ${size} bytes, and ${maxFileSize} are allowed: ${path}`;
-      const hint = "write less, or in parts with `append_file`";
+      const hint = "write a shorter file, or several";
       throw new SandkeepError(message, { kind: "file_too_large", hint, path });
     }
   }
