@@ -2,6 +2,7 @@
 
 mod access;
 mod advertised;
+mod attach;
 mod ceiling;
 mod confine;
 mod file;
@@ -25,6 +26,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 
 pub(crate) use access::{Access, TokenWish};
+pub(crate) use attach::{Attach, engines};
 pub(crate) use ceiling::{Ceiling, LimitWish};
 pub(crate) use confine::{Confine, Durability, MAIN};
 pub(crate) use file::FoundFile;
@@ -45,6 +47,8 @@ use source::{Source, Sources};
 pub(crate) struct ServeFlags {
     #[command(flatten)]
     confine: Confine,
+    #[command(flatten)]
+    attach: Attach,
     #[command(flatten)]
     sharing: Sharing,
     #[command(flatten)]
@@ -82,6 +86,8 @@ pub(crate) struct ServeSettings {
     pub(crate) listen: Listen,
     /// What to serve.
     pub(crate) confine: Confine,
+    /// What of containers to serve.
+    pub(crate) attach: Attach,
     /// How a store is used.
     pub(crate) sharing: Sharing,
     /// How other sandboxes are kept.
@@ -115,11 +121,18 @@ impl ServeSettings {
         let (given, environment) = by_source(&flags.listen, matches);
         let access = Access::choose([given.over(early)?, environment, in_file])?;
         let sources = Sources { matches, in_file: &file.keys };
-        let confine = flags.confine.over(file.confine).settled(sources)?.or_usual();
+        let mut confine = flags.confine.over(file.confine);
+        let attach = flags.attach.over(file.attach).settled(&mut confine, sources)?;
+        let is_attached = attach.container.is_some() || attach.pid.is_some();
+        let confine = match is_attached {
+            true => confine.or_usual_of_container(),
+            false => confine.settled(sources)?.or_usual(),
+        };
         let sharing = flags.sharing.over(file.sharing).settled(confine.store.as_ref(), sources)?;
         Ok(Self {
             listen: flags.listen.over(file.listen).over(Listen::usual()),
             confine,
+            attach: attach.over(Attach::usual()),
             sharing,
             many: flags.many.over(file.many).over(Many::usual()),
             tools: flags.tools.over(file.tools),
@@ -132,6 +145,7 @@ impl ServeSettings {
     /// The settings in force as a configuration file, each with its source. A token is not shown.
     pub(crate) fn describe(&self, matches: &ArgMatches) -> Result<String> {
         let mut table = toml::Table::try_from(&self.confine)?;
+        table.extend(toml::Table::try_from(&self.attach)?);
         table.extend(toml::Table::try_from(&self.sharing)?);
         table.extend(toml::Table::try_from(&self.many)?);
         table.extend(toml::Table::try_from(&self.listen)?);

@@ -143,7 +143,7 @@ fn code_of(kind: ErrorKind) -> u8 {
         | ErrorKind::PreconditionFailed
         | ErrorKind::Locked
         | ErrorKind::SessionExists => 5,
-        ErrorKind::Unavailable | ErrorKind::Busy => 6,
+        ErrorKind::Unavailable | ErrorKind::SandboxUnavailable | ErrorKind::Busy => 6,
         ErrorKind::NotADirectory
         | ErrorKind::IsADirectory
         | ErrorKind::NotAFile

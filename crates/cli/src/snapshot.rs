@@ -59,7 +59,7 @@ impl Kept {
             (LocalTree::Directory(files), Place::Directory { name, .. }) => {
                 Some((files.clone(), name.clone()))
             }
-            (LocalTree::Directory(_) | LocalTree::Sandbox(_), _) => None,
+            (LocalTree::Directory(_) | LocalTree::Sandbox(_) | LocalTree::Container(_), _) => None,
         };
         if let (Some((files, _)), false) = (&directory, matches!(command, SnapshotCommand::Adopt)) {
             stores::check_snapshots(files, &place.words()).await?;

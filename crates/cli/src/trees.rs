@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use engine::{
-    Durability, Error, ErrorKind, FileSystem, HostFs, HostOptions, Limits, Mounts, SandboxId,
-    VirtualFs,
+    AttachedFs, AttachedOptions, Durability, Error, ErrorKind, FileSystem, HostFs, HostOptions,
+    Limits, Mounts, SandboxId, VirtualFs,
 };
 
 use crate::command_line::Place;
-use crate::config::StoreUrl;
+use crate::config::{StoreUrl, engines};
 use crate::failure::OrHint as _;
 use crate::{local, staging, stores};
 
@@ -20,6 +20,8 @@ pub(crate) enum LocalTree {
     Directory(HostFs),
     /// A sandbox of a store.
     Sandbox(VirtualFs),
+    /// A tree of a container.
+    Container(AttachedFs),
 }
 
 /// What becomes of a store that is not there.
@@ -48,6 +50,14 @@ impl LocalTree {
                 Ok(Self::Directory(files.with_snapshots(store, SandboxId::parse(name)?)))
             }
             Place::Sandbox { store, name } => sandbox(store, name).await.map(Self::Sandbox),
+            Place::Container { target, path, socket } => {
+                let options =
+                    AttachedOptions { limits: Limits::default(), durability: Durability::Full };
+                let engines = Some(engines(socket.as_deref()));
+                let files = AttachedFs::new(target.clone(), path.clone(), options, engines)?;
+                files.attach().await.or_hint(|| "name a container or process that runs".into())?;
+                Ok(Self::Container(files))
+            }
         }
     }
 
@@ -56,13 +66,14 @@ impl LocalTree {
         match self {
             Self::Directory(files) => Arc::new(files),
             Self::Sandbox(files) => Arc::new(files),
+            Self::Container(files) => Arc::new(files),
         }
     }
 
     /// What it may hold, where that is known: the limits of a directory are its server's affair.
     pub(crate) fn limits(&self) -> Option<Limits> {
         match self {
-            Self::Directory(_) => None,
+            Self::Directory(_) | Self::Container(_) => None,
             Self::Sandbox(files) => Some(files.limits()),
         }
     }

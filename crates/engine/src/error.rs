@@ -75,6 +75,8 @@ pub enum ErrorKind {
     Unsupported,
     /// The sandbox's directory or store is gone for now.
     Unavailable,
+    /// The container of the sandbox does not run; when it does again, so does the sandbox.
+    SandboxUnavailable,
     /// The store or a server stopped answering: the change may have happened, or may yet.
     InDoubt,
     /// No sandbox has that id.
@@ -89,7 +91,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of `contract/errors.md`.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::NotFound,
         Self::NotADirectory,
         Self::IsADirectory,
@@ -116,6 +118,7 @@ impl ErrorKind {
         Self::Timeout,
         Self::Unsupported,
         Self::Unavailable,
+        Self::SandboxUnavailable,
         Self::InDoubt,
         Self::SandboxNotFound,
         Self::SessionNotFound,
@@ -152,6 +155,7 @@ impl ErrorKind {
             Self::Timeout => "timeout",
             Self::Unsupported => "unsupported",
             Self::Unavailable => "unavailable",
+            Self::SandboxUnavailable => "sandbox_unavailable",
             Self::InDoubt => "in_doubt",
             Self::SandboxNotFound => "sandbox_not_found",
             Self::SessionNotFound => "session_not_found",

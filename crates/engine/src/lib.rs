@@ -4,6 +4,7 @@
 //! checks the role, the deadline and the limits, and hands the call to a [`FileSystem`].
 
 mod archive;
+mod attached_fs;
 mod audit;
 mod batch;
 mod blocking;
@@ -34,9 +35,13 @@ mod virtual_fs;
 mod walk;
 mod watch;
 mod within;
+mod without;
 mod workspace;
 
 pub use archive::{ArchiveFormat, ArchiveLimits, Unpacked};
+pub use attached_fs::{
+    AttachTarget, AttachedFs, AttachedOptions, ContainerName, ContainerState, Containers,
+};
 pub use audit::{
     Audit, AuditCursor, AuditEvent, AuditLog, AuditPage, AuditSink, LostEvents, Outcome, Pending,
     Recorder, Retention, Told,

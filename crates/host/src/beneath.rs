@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstatfs, open, openat, openat2};
 use rustix::io::Errno;
 
+use crate::generated::{self, is_of_the_kernel};
 use crate::staging::holds_reserved;
 use crate::{Error, Mounts, Result};
 
@@ -16,23 +17,39 @@ use crate::{Error, Mounts, Result};
 const TRIES: usize = 128;
 /// How often one that ended outside is.
 const LEFT_TRIES: usize = 2;
-/// `PROC_SUPER_MAGIC` of `<linux/magic.h>`.
-const PROC_MAGIC: i64 = 0x9fa0;
 
 /// Opens paths beneath a directory, and nothing else.
 #[derive(Debug)]
 pub(crate) struct Beneath {
     resolve: ResolveFlags,
     own_descriptors: Arc<OwnedFd>,
+    owner: Owner,
+}
+
+/// What an absolute link means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AbsoluteLinks {
+    /// It leads out: the root is a part of something.
+    LeadOut,
+    /// What it says: the root is that of the machine, or of a container.
+    BeginAtRoot,
+}
+
+/// Whose tree it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The machine's own.
+    Machine,
+    /// A container's, in which files of the kernel are nobody's.
+    Container,
 }
 
 impl Beneath {
     /// Checks that the kernel confines, and fails if it cannot: there is no other way.
-    pub(crate) fn new(root: &Path, mounts: Mounts) -> Result<Self> {
-        // Over the whole machine an absolute link means what it says; nothing lies outside.
-        let confinement = match root == Path::new("/") {
-            true => ResolveFlags::IN_ROOT,
-            false => ResolveFlags::BENEATH,
+    pub(crate) fn new(links: AbsoluteLinks, owner: Owner, mounts: Mounts) -> Result<Self> {
+        let confinement = match links {
+            AbsoluteLinks::BeginAtRoot => ResolveFlags::IN_ROOT,
+            AbsoluteLinks::LeadOut => ResolveFlags::BENEATH,
         };
         let crossing = match mounts {
             Mounts::Stay => ResolveFlags::NO_XDEV,
@@ -42,17 +59,15 @@ impl Beneath {
         openat2(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::BENEATH)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let own_descriptors = open("/proc/self/fd", flags, Mode::empty())?;
-        if fstatfs(&own_descriptors)?.f_type != PROC_MAGIC {
-            return Err(Error::Os(Errno::NOSYS));
-        }
-        Ok(Self { resolve, own_descriptors: Arc::new(own_descriptors) })
+        check_proc(&own_descriptors)?;
+        Ok(Self { resolve, own_descriptors: Arc::new(own_descriptors), owner })
     }
 
     /// The same for a part of a directory: an absolute link leads out of it, even if the whole is
     /// the machine's own root.
     pub(crate) fn of_a_part(&self) -> Self {
         let resolve = self.resolve.difference(ResolveFlags::IN_ROOT) | ResolveFlags::BENEATH;
-        Self { resolve, own_descriptors: Arc::clone(&self.own_descriptors) }
+        Self { resolve, own_descriptors: Arc::clone(&self.own_descriptors), owner: self.owner }
     }
 
     /// Opens `path` beneath `root`, following links that stay beneath it.
@@ -86,7 +101,7 @@ impl Beneath {
                 // Also what a directory answers that was moved out, such as into staging, while
                 // the kernel walked through it. A path that really leads out does so every time.
                 Err(Errno::XDEV) if left_root < LEFT_TRIES => left_root += 1,
-                outcome => return outcome.map_err(meaning),
+                outcome => return outcome.map_err(meaning).and_then(|found| self.allowed(found)),
             }
         }
         Err(Error::Busy)
@@ -99,7 +114,8 @@ impl Beneath {
         path: &Path,
         flags: OFlags,
     ) -> Result<Option<OwnedFd>> {
-        cached(self.resolve, root, path, flags)
+        let found = cached(self.resolve, root, path, flags)?;
+        found.map(|found| self.allowed(found)).transpose()
     }
 
     /// As `open_plain`, but only if the kernel's caches know every name on the way.
@@ -109,7 +125,9 @@ impl Beneath {
         path: &Path,
         flags: OFlags,
     ) -> Result<Option<OwnedFd>> {
-        cached(self.resolve | ResolveFlags::NO_SYMLINKS, root, path, flags).map_err(plain)
+        let resolve = self.resolve | ResolveFlags::NO_SYMLINKS;
+        let found = cached(resolve, root, path, flags).map_err(plain)?;
+        found.map(|found| self.allowed(found)).transpose()
     }
 
     /// Opens for use what was so far only looked at. Never blocks on a lease.
@@ -122,14 +140,32 @@ impl Beneath {
         })
     }
 
-    /// Whether the root is the machine's own, so that absolute links keep their meaning.
-    pub(crate) fn is_whole_machine(&self) -> bool {
+    /// Whether absolute links keep their meaning, since the root is that of all there is.
+    pub(crate) fn is_whole(&self) -> bool {
         self.resolve.contains(ResolveFlags::IN_ROOT)
+    }
+
+    /// Whether what is held belongs to the kernel, in a container: it is neither read nor written,
+    /// by whatever name or mount it was reached.
+    pub(crate) fn refuses(&self, held: impl AsFd) -> bool {
+        self.owner == Owner::Container && is_of_the_kernel(held)
+    }
+
+    fn allowed(&self, found: OwnedFd) -> Result<OwnedFd> {
+        if self.refuses(&found) { Err(Error::Special) } else { Ok(found) }
     }
 
     /// The directory in which every open descriptor has a name.
     pub(crate) fn own_descriptors(&self) -> &OwnedFd {
         &self.own_descriptors
+    }
+}
+
+/// Checks that what was opened in `/proc` is what it seems.
+pub(crate) fn check_proc(found: &OwnedFd) -> Result<()> {
+    match fstatfs(found)?.f_type {
+        generated::PROC => Ok(()),
+        _ => Err(Error::Os(Errno::NOSYS)),
     }
 }
 

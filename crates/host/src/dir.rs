@@ -14,9 +14,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::beneath::Beneath;
+use crate::beneath::{AbsoluteLinks, Beneath, Owner};
+use crate::mountinfo::Table;
 use crate::staging::Staging;
-use crate::{Error, Result, Stat, Tally, restore, stat, sweep, walk};
+use crate::{Error, Process, Result, Stat, Tally, restore, stat, sweep, walk};
 
 const LOCK_TRIES: usize = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
@@ -44,6 +45,8 @@ struct Held {
     options: Options,
     staging: Option<Arc<Staging>>,
     restoring: Mutex<()>,
+    /// In whose world the path is one; none for our own.
+    process: Option<Arc<Process>>,
 }
 
 /// How a directory is served.
@@ -89,9 +92,9 @@ impl Dir {
     /// the way is followed, whoever put it there.
     ///
     /// Unfinished files of both lie in one place, so that any number of such roots take one
-    /// descriptor each.
+    /// descriptor each. A directory of a container is opened by its process instead.
     pub fn open_beneath(&self, path: &Path) -> Result<Self> {
-        if self.below(path)?.as_os_str().is_empty() {
+        if self.below(path)?.as_os_str().is_empty() || self.is_of_container() {
             return Err(Error::Os(Errno::INVAL));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -111,12 +114,54 @@ impl Dir {
         Self::over(root, options, staging)
     }
 
+    /// Opens a directory of a process's own world, such as a container, as the process would find
+    /// it: links on the way to it lead nowhere else, and the empty path is the root.
+    ///
+    /// - Beneath the root, absolute links mean what they mean in the container. Beneath any other
+    ///   directory they lead out, as everywhere.
+    /// - Mounts are crossed: a container's volumes are mounts. What belongs to the kernel, such as
+    ///   `/proc`, is neither read nor written.
+    /// - Unfinished files lie hidden beside their targets.
+    pub fn of_process(process: Arc<Process>, path: &Path, durability: Durability) -> Result<Self> {
+        let root = process.open(path)?;
+        let links = match path.as_os_str().is_empty() {
+            true => AbsoluteLinks::BeginAtRoot,
+            false => AbsoluteLinks::LeadOut,
+        };
+        let options = Options { mounts: Mounts::Cross, durability, staging: Vec::new() };
+        let beneath = Beneath::new(links, Owner::Container, options.mounts)?;
+        if beneath.refuses(&root) {
+            return Err(Error::Special);
+        }
+        Ok(Self::held(
+            Held {
+                path: path.to_owned(),
+                root: RwLock::new(Arc::new(root)),
+                options,
+                staging: None,
+                restoring: Mutex::new(()),
+                process: Some(process),
+            },
+            beneath,
+        ))
+    }
+
     fn over(root: OwnedFd, options: Options, staging: Option<Arc<Staging>>) -> Result<Self> {
         let path = real_path(&root)?;
-        let beneath = Beneath::new(&path, options.mounts)?;
+        // Over the whole machine an absolute link means what it says; nothing lies outside.
+        let links = match path == Path::new("/") {
+            true => AbsoluteLinks::BeginAtRoot,
+            false => AbsoluteLinks::LeadOut,
+        };
+        let beneath = Beneath::new(links, Owner::Machine, options.mounts)?;
         let root = RwLock::new(Arc::new(root));
-        let held = Held { path, root, options, staging, restoring: Mutex::new(()) };
-        Ok(Self { held: Arc::new(held), beneath, floor: PathBuf::new() })
+        let restoring = Mutex::new(());
+        let held = Held { path, root, options, staging, restoring, process: None };
+        Ok(Self::held(held, beneath))
+    }
+
+    fn held(held: Held, beneath: Beneath) -> Self {
+        Self { held: Arc::new(held), beneath, floor: PathBuf::new() }
     }
 
     /// A view of what is at `floor` and beneath it, whatever that is at any moment: nothing may be
@@ -186,6 +231,16 @@ impl Dir {
 
     pub(crate) fn mounts(&self) -> Mounts {
         self.held.options.mounts
+    }
+
+    /// Whether the tree is one of a container, and its mounts are none of ours.
+    pub(crate) fn is_of_container(&self) -> bool {
+        self.held.process.is_some()
+    }
+
+    /// What is mounted where, as the tree's own world sees it.
+    pub(crate) fn mount_table(&self) -> Table<'_> {
+        self.held.process.as_deref().map_or(Table::Own, Table::Of)
     }
 
     /// The place outside the tree, unless somebody removed it.
@@ -291,9 +346,15 @@ impl Dir {
     /// Opens the root anew, where it really was and if it belongs to whom it belonged: what
     /// somebody else put in its place is not it.
     fn renew(&self) -> Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let renewed = openat2(CWD, &self.held.path, flags, Mode::empty(), resolve)?;
+        let renewed = match &self.held.process {
+            // Its path is one of another world: in ours it would be something else.
+            Some(process) => process.open(&self.held.path)?,
+            None => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+                openat2(CWD, &self.held.path, flags, Mode::empty(), resolve)?
+            }
+        };
         if stat::of(&renewed)?.uid != stat::of(&*self.root())?.uid {
             return Err(Error::Unavailable);
         }

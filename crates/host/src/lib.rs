@@ -10,6 +10,7 @@
 //! - `replace`: files are written elsewhere and renamed into place
 //! - `moving`, `walk`, `copy`, `merge`: what happens to whole trees
 //! - `descent`: down a tree and up again, for those who scan and compare
+//! - `process`: in whose world a tree lies, where that is a container's
 //! - `watch`: what happens in open directories, as the kernel tells it
 //! - `restore`, `stage`, `journal`, `record`, `exchange`: a tree brought back to an earlier state
 
@@ -21,12 +22,14 @@ mod descent;
 mod dir;
 mod error;
 mod exchange;
+mod generated;
 mod journal;
 mod list;
 mod merge;
 mod mountinfo;
 mod moving;
 mod owner;
+mod process;
 mod read;
 mod record;
 mod replace;
@@ -47,6 +50,7 @@ pub use dir::{Dir, Durability, Mounts, Options};
 pub use error::{Error, Result};
 pub use list::{Listing, Names};
 pub use moving::Leftover;
+pub use process::{Process, RootMark, machine};
 pub use read::OpenedFile;
 pub use record::Look;
 pub use replace::{Existing, Placed, Unfinished};

@@ -29,6 +29,12 @@ impl Dir {
     pub fn list(&self, path: &Path) -> Result<Listing> {
         Ok(Listing { dir: self.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)? })
     }
+
+    /// The state of a name in a listing, not followed; none when it vanished meanwhile. What belongs
+    /// to the kernel in a container is special.
+    pub fn stat_listed(&self, listing: &Listing, name: &OsStr) -> Result<Option<Stat>> {
+        listing.stat(name)?.map(|there| self.as_seen(&listing.dir, name, there)).transpose()
+    }
 }
 
 impl Listing {

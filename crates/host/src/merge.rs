@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{AtFlags, renameat, unlinkat};
+use rustix::io::Errno;
 
 use crate::walk::{Follower, Walk, child, open_beneath};
 use crate::{Dir, Error, Kind, Result, Spot, Stat, Tally, list, stat};
@@ -22,7 +23,10 @@ impl Dir {
 
     /// Empties the tree `source` into `dest`.
     pub(crate) fn merge_into(&self, source: &OwnedFd, dest: &OwnedFd) -> Result<Tally> {
-        visit(source, dest, |_, _, _, source, dest| match dest {
+        visit(source, dest, |_, to, _, source, dest| match dest {
+            Some(dest) if self.is_of_container() && dest.mount != stat::of(to)?.mount => {
+                Err(Errno::BUSY.into())
+            }
             Some(_) if source == Kind::Directory => Err(Error::OverFile),
             Some(dest) if dest.kind == Kind::Directory => Err(Error::OverDirectory),
             _ => Ok(()),

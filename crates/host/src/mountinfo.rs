@@ -7,23 +7,63 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, open, readlinkat};
 
-use crate::Result;
+use crate::{Error, Process, Result, process};
 
-/// Whether a mount point lies at `name` in `dir` or beneath it.
-pub(crate) fn is_mount_inside(dir: &OwnedFd, name: &OsStr) -> Result<bool> {
-    let mut path = path_of(dir)?;
-    path.extend_from_slice(name.as_bytes());
-    is_any(&path, |rest| matches!(rest, [] | [b'/', ..]))
+/// More than any table of mounts has.
+const MOST_TABLE: usize = 16 << 20;
+
+/// Whose mounts are looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Table<'a> {
+    /// Those of this process.
+    Own,
+    /// Those of a container's process, which has others.
+    Of(&'a Process),
 }
 
-/// Whether a mount point lies beneath `path` in `dir`, or beneath `dir` itself where that is empty.
-pub(crate) fn is_mount_beneath(dir: &OwnedFd, path: &Path) -> Result<bool> {
-    let mut names = path_of(dir)?;
-    if !path.as_os_str().is_empty() {
-        names.extend_from_slice(path.as_os_str().as_bytes());
-        return is_any(&names, |rest| matches!(rest, [] | [b'/', ..]));
+impl Table<'_> {
+    /// Whether a mount point lies at `name` in `dir` or beneath it.
+    pub(crate) fn is_mount_inside(self, dir: &OwnedFd, name: &OsStr) -> Result<bool> {
+        let mut path = self.path_of(dir)?;
+        path.extend_from_slice(name.as_bytes());
+        self.is_any(&path, |rest| matches!(rest, [] | [b'/', ..]))
     }
-    is_any(&names, |rest| !rest.is_empty())
+
+    /// Whether a mount point lies beneath `path` in `dir`, or beneath `dir` itself where that is
+    /// empty.
+    pub(crate) fn is_mount_beneath(self, dir: &OwnedFd, path: &Path) -> Result<bool> {
+        let mut names = self.path_of(dir)?;
+        if !path.as_os_str().is_empty() {
+            names.extend_from_slice(path.as_os_str().as_bytes());
+            return self.is_any(&names, |rest| matches!(rest, [] | [b'/', ..]));
+        }
+        self.is_any(&names, |rest| !rest.is_empty())
+    }
+
+    /// The path of an open directory as this table spells it.
+    fn path_of(self, dir: &OwnedFd) -> Result<Vec<u8>> {
+        let path = path_of(dir)?;
+        let Self::Of(process) = self else { return Ok(path) };
+        // The table begins at the root of the process, and what a descriptor says of itself where
+        // its mounts begin; these are two where the process changed its root without new mounts.
+        let root = path_of(&process.root()?)?;
+        let inner = path.strip_prefix(root.as_slice()).ok_or(Error::MountInside)?;
+        Ok([b"/", inner].concat())
+    }
+
+    /// Whether any mount point begins like that and goes on as asked.
+    fn is_any(self, beginning: &[u8], rest: impl Fn(&[u8]) -> bool) -> Result<bool> {
+        let text = match self {
+            Self::Own => {
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                let file = open("/proc/self/mountinfo", flags, Mode::empty())?;
+                process::read_all(&file, MOST_TABLE)?
+            }
+            Self::Of(process) => process.mounts()?,
+        };
+        let points = mount_points(&text);
+        Ok(points.iter().any(|point| point.as_bytes().strip_prefix(beginning).is_some_and(&rest)))
+    }
 }
 
 /// The path of an open directory, with a slash at its end.
@@ -36,28 +76,12 @@ fn path_of(dir: &OwnedFd) -> Result<Vec<u8>> {
     Ok(path)
 }
 
-/// Whether any mount point begins like that and goes on as asked.
-fn is_any(beginning: &[u8], rest: impl Fn(&[u8]) -> bool) -> Result<bool> {
-    let points = mount_points()?;
-    Ok(points.iter().any(|point| point.as_bytes().strip_prefix(beginning).is_some_and(&rest)))
-}
-
-fn mount_points() -> Result<Vec<OsString>> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = open("/proc/self/mountinfo", flags, Mode::empty())?;
-    let mut text = Vec::new();
-    let mut space = [0; 8192];
-    loop {
-        match rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut space[..]))? {
-            0 => break,
-            len => text.extend_from_slice(space.get(..len).unwrap_or_default()),
-        }
-    }
+fn mount_points(text: &[u8]) -> Vec<OsString> {
     let points = text.split(|byte| *byte == b'\n').filter_map(|line| {
         let point = line.split(|byte| *byte == b' ').nth(4)?;
         Some(OsString::from_vec(unescaped(point)))
     });
-    Ok(points.collect())
+    points.collect()
 }
 
 /// The kernel writes space, tab, newline and backslash as three octal digits.
@@ -90,6 +114,7 @@ mod tests {
 
     #[test]
     fn the_process_directory_is_a_mount() {
-        assert!(mount_points().unwrap().iter().any(|point| point == "/proc"));
+        let own = Process::find(std::process::id()).unwrap().mounts().unwrap();
+        assert!(mount_points(&own).iter().any(|point| point == "/proc"));
     }
 }

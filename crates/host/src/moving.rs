@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use crate::owner::Owner;
 use crate::replace::rename_new;
 use crate::scratch::Scratch;
-use crate::{Dir, Error, Existing, Kind, Result, Spot, Stat, Tally, copy, mountinfo, walk};
+use crate::{Dir, Error, Existing, Kind, Result, Spot, Stat, Tally, copy, walk};
 
 /// How often a move is tried again when the destination comes and goes meanwhile.
 const TRIES: usize = 16;
@@ -19,6 +19,7 @@ impl Dir {
     /// Removes a file, a link itself, or an empty directory.
     pub fn remove_one(&self, spot: &Spot) -> Result<()> {
         let there = spot.stat()?.ok_or(Errno::NOENT)?;
+        self.refuse_mount_point(spot)?;
         let flags = match there.kind {
             Kind::Directory => AtFlags::REMOVEDIR,
             Kind::File | Kind::Symlink | Kind::Special => AtFlags::empty(),
@@ -42,6 +43,8 @@ impl Dir {
         if from.is_same(to)? {
             return Ok(None);
         }
+        self.refuse_mount_point(from)?;
+        self.refuse_mount_point(to)?;
         let outcome = match existing {
             Existing::Refuse => rename_new(&from.dir, &from.name, &to.dir, &to.name).map(|()| None),
             Existing::Replace => self.rename_over(from, to, &source),
@@ -82,6 +85,12 @@ impl Dir {
         }
     }
 
+    /// What the kernel answers itself where the mount is one of ours.
+    fn refuse_mount_point(&self, spot: &Spot) -> Result<()> {
+        let is_mount_point = self.is_of_container() && spot.is_mount_point()?;
+        if is_mount_point { Err(Errno::BUSY.into()) } else { Ok(()) }
+    }
+
     fn rename_over(&self, from: &Spot, to: &Spot, source: &Stat) -> Result<Leftover> {
         for _ in 0..TRIES {
             let step = match to.stat()? {
@@ -113,7 +122,7 @@ impl Dir {
     /// Both change places in one step, then what was at the destination goes: nothing is removed
     /// before the new one stands.
     fn exchange(&self, from: &Spot, to: &Spot) -> Result<Leftover> {
-        if mountinfo::is_mount_inside(&to.dir, &to.name)? {
+        if self.mount_table().is_mount_inside(&to.dir, &to.name)? {
             return Err(Error::MountInside);
         }
         let flags = RenameFlags::EXCHANGE;
@@ -124,7 +133,7 @@ impl Dir {
 
     /// Takes a tree out of sight, then apart.
     fn discard(&self, spot: &Spot) -> Result<Leftover> {
-        if mountinfo::is_mount_inside(&spot.dir, &spot.name)? {
+        if self.mount_table().is_mount_inside(&spot.dir, &spot.name)? {
             return Err(Error::MountInside);
         }
         let scratch = self.scratch(&spot.dir)?;

@@ -10,17 +10,11 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite};
 
+use crate::generated::{PROC, is_generated};
 use crate::{Dir, Error, Kind, Listing, Mounts, Result, Spot, Stat, Time, clock, copy, stat};
 
 /// Offsets are signed numbers to the kernel; no file reaches farther.
 const FARTHEST: u64 = i64::MAX as u64;
-
-const PROC: i64 = 0x9fa0;
-
-/// File systems of `<linux/magic.h>` whose files are made up as they are read: proc, sysfs, cgroup,
-/// cgroup2, debugfs, tracefs, securityfs.
-const GENERATED: [i64; 7] =
-    [PROC, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673];
 
 /// An open regular file.
 #[derive(Debug)]
@@ -66,7 +60,8 @@ impl Dir {
     ) -> Result<Stat> {
         let looked_at = spot.look()?;
         let seen = stat::of(&looked_at)?;
-        if matches!(seen.kind, Kind::Symlink | Kind::Special) || is_generated(&looked_at) {
+        let is_made_up = is_generated(&looked_at) || self.beneath().refuses(&looked_at);
+        if matches!(seen.kind, Kind::Symlink | Kind::Special) || is_made_up {
             return Err(Error::Special);
         }
         // Another name of it may lie outside.
@@ -93,6 +88,9 @@ impl Dir {
         let seen = stat::of(looked_at)?;
         match seen.kind {
             Kind::File => {
+                if self.beneath().refuses(looked_at) {
+                    return Err(Error::Special);
+                }
                 if self.mounts() == Mounts::Cross {
                     refuse_dangerous(looked_at, flags)?;
                 }
@@ -176,10 +174,6 @@ impl OpenedFile {
     pub fn set_modified(&self, time: Time) -> Result<()> {
         Ok(rustix::fs::futimens(&self.fd, &clock::modified_at(time))?)
     }
-}
-
-fn is_generated(file: &OwnedFd) -> bool {
-    fstatfs(file).is_ok_and(|system| GENERATED.contains(&system.f_type))
 }
 
 /// What the kernel makes up is never written to, and what `/proc` tells of processes is not read:

@@ -100,6 +100,9 @@ impl Dir {
         spot: &Spot,
         existing: Existing,
     ) -> Result<()> {
+        if existing == Existing::Replace && self.is_of_container() && spot.is_mount_point()? {
+            return Err(Errno::BUSY.into());
+        }
         if let Place::Nameless(dir) = &file.place {
             match self.name_nameless(file, &spot.dir, &spot.name) {
                 Ok(()) => {

@@ -19,8 +19,7 @@ use crate::record::{Look, Record};
 use crate::scratch::Scratch;
 use crate::walk::child;
 use crate::{
-    Dir, Error, Kind, Leftover, Listing, Result, Spot, Stage, Stat, is_reserved, list, mountinfo,
-    stat,
+    Dir, Error, Kind, Leftover, Listing, Result, Spot, Stage, Stat, is_reserved, list, stat,
 };
 
 /// A restore that is being prepared. Dropped before [`Restore::exchange`], it never was.
@@ -45,7 +44,7 @@ impl Dir {
         let mount = stat::of(&root)?.mount;
         let staging = self.staging().filter(|staging| staging.mount() == mount);
         finish_in(staging.ok_or(Error::NoStaging)?.dir(), &root)?;
-        if mountinfo::is_mount_beneath(&root, path)? {
+        if self.mount_table().is_mount_beneath(&root, path)? {
             return Err(Error::MountInside);
         }
         let scratch = self.scratch(&root)?;

@@ -141,7 +141,7 @@ impl Dir {
     fn link_target(&self, dir: &Path, spot: &Spot) -> Result<PathBuf> {
         let target = readlinkat(&spot.dir, &*spot.name, Vec::new())?.into_bytes();
         if target.first() == Some(&b'/') {
-            return match self.beneath().is_whole_machine() {
+            return match self.beneath().is_whole() {
                 true => Ok(PathBuf::from(OsString::from_vec(target))),
                 false => Err(Error::Outside),
             };
@@ -154,6 +154,23 @@ impl Dir {
         Ok(PathBuf::from(OsString::from_vec(joined)))
     }
 
+    /// What is at a spot, not followed. What belongs to the kernel in a container is special.
+    pub fn stat_spot(&self, spot: &Spot) -> Result<Option<Stat>> {
+        spot.stat()?.map(|there| self.as_seen(&spot.dir, &spot.name, there)).transpose()
+    }
+
+    /// The same state, of something special where that is a mount of the kernel's in a container.
+    pub(crate) fn as_seen(&self, dir: &OwnedFd, name: &OsStr, there: Stat) -> Result<Stat> {
+        if !self.is_of_container() || there.mount == stat::of(dir)?.mount {
+            return Ok(there);
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(dir, name, flags, Mode::empty()) {
+            Ok(held) if self.beneath().refuses(&held) => Ok(Stat { kind: Kind::Special, ..there }),
+            Ok(_) | Err(_) => Ok(there),
+        }
+    }
+
     fn on_this_mount(&self, spot: Spot, there: &Stat) -> Result<Spot> {
         let crossed = self.mounts() == Mounts::Stay && there.mount != stat::of(&spot.dir)?.mount;
         if crossed { Err(Error::Outside) } else { Ok(spot) }
@@ -164,6 +181,13 @@ impl Spot {
     /// What is there now, not followed.
     pub fn stat(&self) -> Result<Option<Stat>> {
         stat::if_there(&self.dir, &*self.name)
+    }
+
+    /// Whether something is mounted there. The kernel refuses to replace or remove that only where
+    /// the mount is one of ours; in a container it would take the mount away instead.
+    pub(crate) fn is_mount_point(&self) -> Result<bool> {
+        let there = self.stat()?;
+        Ok(there.is_some_and(|there| stat::of(&self.dir).is_ok_and(|dir| dir.mount != there.mount)))
     }
 
     /// Holds what is there without opening it.

@@ -76,6 +76,11 @@ pub(crate) fn of_name(dir: impl AsFd, name: impl Arg) -> Result<Stat> {
     at(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
 }
 
+/// The state of what a name in a directory leads to.
+pub(crate) fn followed(dir: impl AsFd, name: impl Arg) -> Result<Stat> {
+    at(dir, name, AtFlags::NO_AUTOMOUNT)
+}
+
 /// The state of a name in a directory, if it is there.
 pub(crate) fn if_there(dir: impl AsFd, name: impl Arg) -> Result<Option<Stat>> {
     match of_name(dir, name) {

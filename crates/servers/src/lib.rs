@@ -1,4 +1,5 @@
-//! Real servers for tests of stores, on free ports of this machine, and a proxy that makes trouble.
+//! Real servers for tests of stores, on free ports of this machine, a proxy that makes trouble, and
+//! real containers.
 //!
 //! A [`Server`] runs until it is dropped; it dies with the process that started it, however that
 //! ends. What it runs was installed by `scripts/install-test-servers`; nothing is installed by a
@@ -23,6 +24,7 @@
 
 mod azurite;
 mod certificates;
+mod containers;
 mod http;
 mod installed;
 mod kind;
@@ -41,6 +43,7 @@ mod seaweedfs;
 mod server;
 mod together;
 
+pub use containers::{Container, Engine, Namespace, containers_are_left_out};
 pub use kind::Kind;
 pub use proxy::{Proxy, Traffic, Trouble};
 pub use server::Server;

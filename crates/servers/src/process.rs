@@ -123,7 +123,7 @@ type Order = (Command, mpsc::Sender<io::Result<Child>>);
 
 /// The kernel kills a process with the thread that started it, and the threads of tests end before
 /// the servers that several tests share: so one thread that never ends starts them all.
-fn spawn_from_a_lasting_thread(command: Command) -> io::Result<Child> {
+pub(crate) fn spawn_from_a_lasting_thread(command: Command) -> io::Result<Child> {
     static ORDERS: LazyLock<mpsc::Sender<Order>> = LazyLock::new(|| {
         let (orders, receiver) = mpsc::channel::<Order>();
         thread::spawn(move || {

@@ -111,6 +111,18 @@ impl Call {
         self.path(raw.unwrap_or("."))
     }
 
+    /// Where a path leads that a caller wants to look at, and a hold on the part of the tree in which
+    /// that must stay: for those who show files without a tool.
+    pub fn look_at(&self, raw: &str) -> Result<(Workspace, SandboxPath)> {
+        let path = self.path(raw)?;
+        Ok((self.at(&path, Manner::Follow)?, path))
+    }
+
+    /// Whether a path that was found in a listing may be told.
+    pub fn shows(&self, path: &SandboxPath) -> bool {
+        self.reach().shows(path)
+    }
+
     /// A path as the caller sees it.
     pub(crate) fn shown(&self, path: &SandboxPath) -> String {
         self.workspace.sandbox().outward(path)
@@ -124,6 +136,15 @@ impl Call {
     pub(crate) fn at(&self, path: &SandboxPath, manner: Manner) -> Result<Workspace> {
         let part = self.reach().part(path, manner)?;
         self.workspace.confined(&part)
+    }
+
+    /// A hold to look at all of a directory, or at a file, that one may see.
+    pub(crate) fn to_look(&self, path: &SandboxPath) -> Result<Workspace> {
+        let held = self.at(path, Manner::Follow)?;
+        if self.reach().is_clear(path) {
+            return Ok(held);
+        }
+        Ok(held.without(&self.settings.blocked_paths))
     }
 
     /// A hold on one part of the tree for an operation on two paths, if there is one.

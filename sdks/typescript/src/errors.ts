@@ -47,6 +47,7 @@ export type ErrorKind =
   | "timeout"
   | "unsupported"
   | "unavailable"
+  | "sandbox_unavailable"
   | "in_doubt"
   | "sandbox_not_found"
   | "session_not_found"

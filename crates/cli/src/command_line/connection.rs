@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use engine::{SandboxId, SnapshotId};
 
+use super::attach::AttachFlags;
 use super::place::{Place, conflict};
 use crate::config::{MAIN, StoreUrl, TokenWish};
 
@@ -46,6 +47,9 @@ pub(crate) struct ConnectionFlags {
     #[arg(long, value_name = "URL", global = true)]
     store: Option<StoreUrl>,
 
+    #[command(flatten)]
+    attach: AttachFlags,
+
     /// Which sandbox of the server, or of the store [default: main]
     #[arg(long, value_name = "NAME", global = true, value_parser = SandboxId::parse)]
     sandbox: Option<SandboxId>,
@@ -69,13 +73,13 @@ impl ConnectionFlags {
                 Some(Place::Directory { dir, snapshots, name })
             }
             (None, Some(store)) => Some(Place::Sandbox { store: store.clone(), name }),
-            (None, None) => None,
+            (None, None) => self.attach.place(),
         }
     }
 
     /// The sandbox of a server that is meant, if one is named.
     pub(crate) fn sandbox_of_server(&self) -> Option<&SandboxId> {
-        self.sandbox.as_ref().filter(|_| self.dir.is_none() && self.store.is_none())
+        self.sandbox.as_ref().filter(|_| self.place().is_none())
     }
 
     /// Takes in what was said of the token before the subcommand, which beats the environment, and
@@ -96,11 +100,15 @@ impl ConnectionFlags {
 
     /// The flag that means a tree of this machine, if there is one.
     fn local_flag(&self) -> Result<Option<&'static str>, Error> {
-        match (&self.dir, &self.store) {
-            (Some(_), Some(_)) => Err(conflict("--dir and --store mean two trees")),
-            (Some(_), None) => Ok(Some("--dir")),
-            (None, Some(_)) => Ok(Some("--store")),
-            (None, None) => Ok(None),
+        let attached = self.attach.flag().map_err(conflict)?;
+        match (&self.dir, &self.store, attached) {
+            (Some(_), Some(_), _) => Err(conflict("--dir and --store mean two trees")),
+            (Some(_), None, Some(flag)) | (None, Some(_), Some(flag)) => Err(conflict(&format!(
+                "{flag} means a tree of its own: leave out --dir and --store"
+            ))),
+            (Some(_), None, None) => Ok(Some("--dir")),
+            (None, Some(_), None) => Ok(Some("--store")),
+            (None, None, attached) => Ok(attached),
         }
     }
 
@@ -115,6 +123,14 @@ impl ConnectionFlags {
             return Err(conflict(message));
         }
         let kept = [("--sandbox", self.sandbox.is_some()), ("--at", self.at.is_some())];
+        let of_container = [("--snapshots", self.snapshots.is_some())];
+        let idle = kept.into_iter().chain(of_container).find(|(_, is_set)| *is_set);
+        if let (Some((flag, _)), true) = (idle, self.dir.is_none() && self.store.is_none()) {
+            let message = format!(
+                "{flag} does nothing with {local}: a server keeps snapshots of a container"
+            );
+            return Err(conflict(&message));
+        }
         match kept.into_iter().find(|(_, is_set)| *is_set) {
             Some((flag, _)) if self.dir.is_some() && self.snapshots.is_none() => {
                 Err(conflict(&format!("with --dir, {flag} needs --snapshots")))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _};
+use engine::{AttachTarget, SandboxPath};
 
 use super::Cli;
 use crate::config::{MAIN, StoreUrl};
@@ -29,9 +30,28 @@ pub(crate) enum Place {
         /// Which it is.
         name: String,
     },
+    /// A tree of a container.
+    Container {
+        /// Whose.
+        target: AttachTarget,
+        /// Where in it.
+        path: SandboxPath,
+        /// Where its engine answers.
+        socket: Option<PathBuf>,
+    },
 }
 
 impl Place {
+    /// The flag that means such a tree.
+    pub(super) fn flag(&self) -> &'static str {
+        match self {
+            Self::Directory { .. } => "--dir",
+            Self::Sandbox { .. } => "--store",
+            Self::Container { target: AttachTarget::Container(_), .. } => "--container",
+            Self::Container { target: AttachTarget::Process { .. }, .. } => "--pid",
+        }
+    }
+
     /// The flags that mean this tree.
     pub(crate) fn words(&self) -> String {
         let named = |name: &String| match name.as_str() {
@@ -48,6 +68,16 @@ impl Place {
             }
             Self::Sandbox { store, name } => {
                 format!("--store {}{}", quoted(&store.to_string()), named(name))
+            }
+            Self::Container { target, path, .. } => {
+                let mut words = match target {
+                    AttachTarget::Container(name) => format!("--container {name}"),
+                    AttachTarget::Process { pid, .. } => format!("--pid {pid}"),
+                };
+                if !path.is_root() {
+                    words += &format!(" --container-path {}", quoted(path.as_str()));
+                }
+                words
             }
         }
     }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Subcommand, ValueEnum};
-use engine::{DotDot, Limits, NewKind, NewSandbox, Point, SandboxId, SandboxPath, SnapshotId};
+use engine::{
+    AttachTarget, ContainerName, DotDot, Limits, NewKind, NewSandbox, Point, SandboxId,
+    SandboxPath, SnapshotId,
+};
 
 use super::endpoint::EndpointFlags;
 use super::files::OutputFlags;
@@ -90,6 +93,7 @@ pub(crate) enum SandboxCommand {
         sandkeep sandbox create --ttl 30m --label by=ci --json\n  \
         sandkeep sandbox create experiment --from alice@before-upgrade\n  \
         sandkeep sandbox create build --kind host --root build --prefix /workspace\n  \
+        sandkeep sandbox create web --container web --container-path /workspace\n  \
         sandkeep sandbox create small --max-total-size 100MiB --max-nodes 1000 --store file:./store")]
     Create(Box<NewSandboxFlags>),
 
@@ -166,13 +170,26 @@ pub(crate) struct NewSandboxFlags {
     #[arg(value_parser = SandboxId::parse)]
     pub(crate) name: Option<SandboxId>,
 
-    /// How its tree is kept [default: host with --root, virtual without]
+    /// How its tree is kept [default: host with --root, --container or --pid, else virtual]
     #[arg(long)]
     kind: Option<KindWord>,
 
     /// Directory of the server's machine, beneath one that its operator allowed
     #[arg(long, value_name = "DIR")]
     root: Option<String>,
+
+    /// Docker or Podman container of the server's machine, by name or id, whose tree it is
+    #[arg(long, value_name = "NAME", value_parser = ContainerName::parse,
+        conflicts_with_all = ["root", "from", "pid"])]
+    container: Option<ContainerName>,
+
+    /// Process of the server's machine whose root is the tree, until it ends
+    #[arg(long, value_name = "PID", conflicts_with_all = ["root", "from"])]
+    pid: Option<u32>,
+
+    /// Directory of the container at which the tree begins [default: /]
+    #[arg(long, value_name = "PATH", value_parser = absolute)]
+    container_path: Option<SandboxPath>,
 
     /// Absolute path at which clients of /v1/fs see the tree
     #[arg(long, value_name = "PATH", value_parser = absolute)]
@@ -210,6 +227,24 @@ impl NewSandboxFlags {
     }
 
     fn new_kind(&self) -> Result<NewKind, Error> {
+        let target = match (&self.container, self.pid) {
+            (Some(name), _) => Some(AttachTarget::Container(name.clone())),
+            (None, Some(pid)) => Some(AttachTarget::Process { pid, birth: None }),
+            (None, None) => None,
+        };
+        match (target, &self.container_path) {
+            (Some(_), _) if self.kind == Some(KindWord::Virtual) => {
+                return Err(conflict("a virtual sandbox lies in no container"));
+            }
+            (Some(target), path) => {
+                let path = path.clone().unwrap_or_else(SandboxPath::root);
+                return Ok(NewKind::Attached { target, path });
+            }
+            (None, Some(_)) => {
+                return Err(conflict("--container-path is about --container or --pid"));
+            }
+            (None, None) => {}
+        }
         match (self.kind, &self.root, &self.from) {
             (Some(KindWord::Virtual), Some(_), _) => {
                 Err(conflict("--root is a directory, and a virtual sandbox lies in none"))
@@ -231,6 +266,9 @@ impl NewSandboxFlags {
         let flags = [
             ("--kind", self.kind.is_some()),
             ("--root", self.root.is_some()),
+            ("--container", self.container.is_some()),
+            ("--pid", self.pid.is_some()),
+            ("--container-path", self.container_path.is_some()),
             ("--prefix", self.prefix.is_some()),
             ("--from", self.from.is_some()),
             ("--label", !self.labels.is_empty()),

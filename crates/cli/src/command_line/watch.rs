@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use engine::{Cursor, SandboxId, Watch};
 
+use super::attach::AttachFlags;
 use super::endpoint::EndpointFlags;
 use super::files::OutputFlags;
 use super::place::{Place, conflict};
@@ -37,6 +38,9 @@ pub(crate) struct WatchFlags {
     #[arg(long, value_name = "URL")]
     store: Option<StoreUrl>,
 
+    #[command(flatten)]
+    attach: AttachFlags,
+
     /// Only the names in the directory itself, nothing beneath them
     #[arg(long)]
     shallow: bool,
@@ -56,7 +60,7 @@ impl WatchFlags {
         match (&self.dir, &self.store) {
             (Some(dir), _) => Some(Place::Directory { dir: dir.clone(), snapshots: None, name }),
             (None, Some(store)) => Some(Place::Sandbox { store: store.clone(), name }),
-            (None, None) => None,
+            (None, None) => self.attach.place(),
         }
     }
 
@@ -69,10 +73,19 @@ impl WatchFlags {
     pub(super) fn settle(&mut self, given: &ArgMatches, early: TokenWish) -> Result<(), Error> {
         self.server.settle(given, early)?;
         let is_flag = |name| given.value_source(name) == Some(ValueSource::CommandLine);
+        let attached = self.attach.flag().map_err(conflict)?;
+        if let (Some(flag), true) = (attached, self.dir.is_some() || self.store.is_some()) {
+            let message = format!("{flag} means a tree of its own: leave out --dir and --store");
+            return Err(conflict(&message));
+        }
         match self.place() {
-            Some(_) if is_flag("endpoint") => Err(conflict(
-                "--dir and --store work without a server, and --endpoint is about one",
-            )),
+            Some(place) if is_flag("endpoint") => Err(conflict(&format!(
+                "{} works without a server, and --endpoint is about one",
+                place.flag()
+            ))),
+            Some(Place::Container { .. }) if is_flag("sandbox") => {
+                Err(conflict("a container and --sandbox mean two trees"))
+            }
             Some(Place::Directory { .. }) if is_flag("sandbox") => {
                 Err(conflict("--dir and --sandbox mean two trees"))
             }

@@ -100,6 +100,19 @@ pub(crate) enum Durability {
     Relaxed,
 }
 
+impl Durability {
+    /// What the operator wants, in the engine's words. Says so where that is the weaker promise.
+    pub(crate) fn of(confine: &Confine) -> engine::Durability {
+        match confine.durability {
+            Some(Self::Relaxed) => {
+                tracing::warn!("durability is relaxed: a power cut may take acknowledged changes");
+                engine::Durability::Relaxed
+            }
+            Some(Self::Full) | None => engine::Durability::Full,
+        }
+    }
+}
+
 impl Confine {
     /// These settings, and those of `lower` where these say nothing.
     pub(crate) fn over(self, lower: Self) -> Self {
@@ -163,7 +176,16 @@ impl Confine {
         } else {
             Self { dir: Some(DIR.into()), cross_mounts: Some(false), ..Self::default() }
         };
-        self.over(tree).over(Self {
+        self.over(tree).or_usual_of_all()
+    }
+
+    /// The same where the tree is one of a container.
+    pub(crate) fn or_usual_of_container(self) -> Self {
+        self.over(Self { root_prefix: Some("/".into()), ..Self::default() }).or_usual_of_all()
+    }
+
+    fn or_usual_of_all(self) -> Self {
+        self.over(Self {
             sandbox: Some(MAIN.into()),
             durability: Some(Durability::Full),
             max_connections: Some(MOST_CONNECTIONS),

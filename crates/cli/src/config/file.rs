@@ -7,7 +7,7 @@ use clap::Args as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Confine, Listen, Many, Sharing, ToolLimits, surroundings};
+use super::{Attach, Confine, Listen, Many, Sharing, ToolLimits, surroundings};
 
 /// The table of what concerns the tools, and how its flags begin.
 pub(super) const TOOLS: &str = "tools";
@@ -19,6 +19,8 @@ pub(crate) struct ConfigFile {
     pub(crate) listen: Listen,
     /// Settings of the served tree.
     pub(crate) confine: Confine,
+    /// Settings of containers.
+    pub(crate) attach: Attach,
     /// How a store is used.
     pub(crate) sharing: Sharing,
     /// How other sandboxes are kept.
@@ -69,6 +71,7 @@ impl ConfigFile {
         refuse_wrong_token(&table).with_context(place)?;
         let listen: Listen = parse(text).with_context(place)?;
         let confine: Confine = parse(text).with_context(place)?;
+        let attach: Attach = parse(text).with_context(place)?;
         let sharing: Sharing = parse(text).with_context(place)?;
         let many: Many = parse(text).with_context(place)?;
         let tables: Tables = parse(text).with_context(place)?;
@@ -77,9 +80,9 @@ impl ConfigFile {
         let source = Some(FoundFile { path: path.into(), named });
         let keys = flags_of(&table);
         let (confine, sharing) = (confine.relative_to(base), sharing.relative_to(base));
-        let many = many.relative_to(base);
+        let (many, attach) = (many.relative_to(base), attach.relative_to(base));
         let tools = tables.tools;
-        Ok(Self { listen, confine, sharing, many, tools, keys, source })
+        Ok(Self { listen, confine, attach, sharing, many, tools, keys, source })
     }
 }
 
@@ -107,7 +110,8 @@ pub(crate) fn tool_keys() -> Vec<String> {
 /// Every key that a file may hold outside of a table: the long name of the flag.
 pub(crate) fn keys() -> Vec<String> {
     let flags = clap::Command::new("serve");
-    let flags = Many::augment_args(Sharing::augment_args(Confine::augment_args(flags)));
+    let flags = Attach::augment_args(Confine::augment_args(flags));
+    let flags = Many::augment_args(Sharing::augment_args(flags));
     let flags = Listen::augment_args(flags);
     flags.get_arguments().map(|flag| flag.get_id().as_str().replace('_', "-")).collect()
 }

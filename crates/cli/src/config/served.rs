@@ -49,6 +49,6 @@ impl Confine {
     }
 }
 
-fn contradiction(message: &str) -> Error {
+pub(super) fn contradiction(message: &str) -> Error {
     Error::raw(ErrorKind::ArgumentConflict, format!("{message}\n"))
 }

@@ -48,6 +48,7 @@ pub(super) fn next(
         ErrorKind::Forbidden => Some(remote::forbidden(err)),
         ErrorKind::SandboxNotFound => Some(remote::which_sandboxes(&connection.endpoint)),
         ErrorKind::SessionNotFound => Some("leave out --session-id, or open the session".into()),
+        ErrorKind::SandboxUnavailable => Some("start its container".into()),
         // An answer names a path; where there is none, there was no answer.
         ErrorKind::Unavailable if err.path().is_none() => Some(unreachable(connection)),
         ErrorKind::Busy | ErrorKind::Locked | ErrorKind::Timeout => Some("try again".into()),

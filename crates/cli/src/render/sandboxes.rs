@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use comfy_table::Cell;
-use engine::{Registered, SandboxKind, Usage};
+use engine::{AttachTarget, Registered, SandboxKind, Usage};
 use serde::Serialize;
 
 use super::rows::Listed;
@@ -16,6 +16,10 @@ pub(crate) struct RegisteredJson<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attach: Option<AttachJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
     prefix: &'a str,
     limits: LimitsJson,
     labels: &'a BTreeMap<String, String>,
@@ -26,17 +30,43 @@ pub(crate) struct RegisteredJson<'a> {
     usage: Option<UsageJson>,
 }
 
+/// Whose tree a sandbox is attached to.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum AttachJson<'a> {
+    Container(&'a str),
+    Pid(u32),
+}
+
+impl<'a> AttachJson<'a> {
+    fn new(target: &'a AttachTarget) -> Self {
+        match target {
+            AttachTarget::Container(name) => Self::Container(name.as_str()),
+            AttachTarget::Process { pid, .. } => Self::Pid(*pid),
+        }
+    }
+}
+
 impl<'a> RegisteredJson<'a> {
     /// What is known of a sandbox.
     pub(crate) fn new(known: &'a Registered) -> Self {
         let root = match &known.kind {
             SandboxKind::Virtual => None,
             SandboxKind::Host { root, .. } => Some(root.as_str()).filter(|root| !root.is_empty()),
+            SandboxKind::Attached { .. } => None,
+        };
+        let (attach, path) = match &known.kind {
+            SandboxKind::Attached { target, path } => {
+                (Some(AttachJson::new(target)), Some(path.as_str()))
+            }
+            SandboxKind::Virtual | SandboxKind::Host { .. } => (None, None),
         };
         Self {
             sandbox: known.id.as_str(),
             kind: kind(known),
             root,
+            attach,
+            path,
             prefix: known.prefix.as_str(),
             limits: LimitsJson::new(known.limits),
             labels: &known.labels,
@@ -77,6 +107,6 @@ impl Listed for Registered {
 fn kind(known: &Registered) -> &'static str {
     match known.kind {
         SandboxKind::Virtual => "virtual",
-        SandboxKind::Host { .. } => "host",
+        SandboxKind::Host { .. } | SandboxKind::Attached { .. } => "host",
     }
 }

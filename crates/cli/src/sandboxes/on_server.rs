@@ -79,9 +79,13 @@ fn described(known: &Registered) -> Vec<(&'static str, String)> {
     let (kind, root) = match &known.kind {
         SandboxKind::Virtual => ("virtual", None),
         SandboxKind::Host { root, .. } => ("host", Some(root).filter(|root| !root.is_empty())),
+        SandboxKind::Attached { .. } => ("host", None),
     };
     let mut rows = vec![("name", known.id.to_string()), ("kind", kind.to_owned())];
     rows.extend(root.map(|root| ("root", shown(root))));
+    if let SandboxKind::Attached { target, path } = &known.kind {
+        rows.push(("attached", format!("{target}, {}", shown(path.as_str()))));
+    }
     rows.push(("prefix", shown(known.prefix.as_str())));
     rows.push(("created", time(known.created)));
     rows.extend(known.expires.map(|end| ("expires", time(end))));

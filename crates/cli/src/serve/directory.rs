@@ -18,7 +18,7 @@ use super::{Launch, archive_limits, harden, network, place, runtime, sandbox, wa
 
 /// Serves one directory until a signal comes.
 pub(super) fn serve(settings: ServeSettings) -> Result<()> {
-    let ServeSettings { listen, confine, many, tools, access, file, .. } = settings;
+    let ServeSettings { listen, confine, attach, many, tools, access, file, .. } = settings;
     let tools = tools.options()?;
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
@@ -51,7 +51,7 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let kind = SandboxKind::Host { root: root.display().to_string(), made: false };
     let kind = MainKind::Apart(kind, confine.limits().over(Limits::default()));
     let main = (sandbox(confine.sandbox(), files, prefix, home)?, kind);
-    let registry = records::registry(store, main, host_roots, (&confine, &many))?;
+    let registry = records::registry(store, main, host_roots, (&confine, &many, &attach))?;
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, Scope::Directory { root, made })?,
         access,
@@ -87,13 +87,7 @@ fn open(root: &Path, confine: &Confine, staging: Option<PathBuf>) -> Result<Host
 fn options(confine: &Confine, staging: Option<PathBuf>) -> HostOptions {
     HostOptions {
         limits: confine.limits().over(Limits::default()),
-        durability: match confine.durability {
-            Some(Durability::Relaxed) => {
-                tracing::warn!("durability is relaxed: a power cut may take acknowledged changes");
-                engine::Durability::Relaxed
-            }
-            Some(Durability::Full) | None => engine::Durability::Full,
-        },
+        durability: Durability::of(confine),
         mounts: if confine.cross_mounts == Some(true) { Mounts::Cross } else { Mounts::Stay },
         staging: staging.into_iter().collect(),
     }

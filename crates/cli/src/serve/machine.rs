@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use engine::{
-    ArchiveLimits, Durability, HostFs, HostOptions, Limits, MainKind, Mounts, SandboxKind,
+    ArchiveLimits, Durability, HostFs, HostOptions, Limits, MainKind, Mounts, Sandbox, SandboxKind,
     SandboxPath, Store,
 };
 
-use crate::config::{Access, Confine, MAIN, Many, ServerSettings};
+use crate::config::{Access, Attach, Confine, MAIN, Many, ServerSettings};
 use crate::staging;
 
 use super::log::Log;
@@ -43,9 +43,10 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
         HostFs::open(root, options).context("the files of this machine cannot be served")?;
     files.tend().context("the files of this machine cannot be tended")?;
     let sandbox = sandbox(MAIN, files, SandboxPath::root(), place::home(root))?;
+    let sandbox = Sandbox { is_system: true, ..sandbox };
     let kind = SandboxKind::Host { root: "/".into(), made: false };
     let main = (sandbox, MainKind::Apart(kind, Limits::default()));
-    let usual = (&Confine::default(), &Many::usual());
+    let usual = (&Confine::default(), &Many::usual(), &Attach::usual());
     let registry = records::registry(Store::in_memory(), main, Vec::new(), usual)?;
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, Scope::Machine)?,
@@ -57,8 +58,7 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
         registry,
         many: Many::usual(),
         audit: None,
-        // The machine's own directories are nothing for tools, though they are for `/v1/fs`.
-        tools: server::ToolOptions { main_is_system: true, ..Default::default() },
+        tools: server::ToolOptions::default(),
         listen,
     };
     runtime(threads)?.block_on(launch.run(&log))

@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use engine::{
-    Durability, ErrorKind, HostFs, MainKind, Mounts, Registry, RegistryOptions, Sandbox, SandboxId,
-    Store, StoreOptions,
+    AttachTarget, AttachedFs, AttachedOptions, Durability, ErrorKind, HostFs, MainKind, Mounts,
+    Registry, RegistryOptions, Sandbox, SandboxId, SandboxPath, Store, StoreOptions,
 };
 use rustix::process::{Resource, getrlimit};
 use sha2::{Digest as _, Sha256};
 
 use crate::command_line::Place;
-use crate::config::{Confine, Many, Pause, Reach, StoreUrl, surroundings};
+use crate::config::{Attach, Confine, Many, Pause, Reach, StoreUrl, surroundings};
 use crate::failure::OrHint as _;
 use crate::{local, stores};
 
-use super::COLLECTING;
+use super::{COLLECTING, container};
 
 /// How long a server waits for the one before it to leave their store.
 const HANDOVER: Duration = Duration::from_secs(5);
@@ -46,12 +46,37 @@ impl Records {
         Ok(Self { store, reach, name, words: Some(place.words()) })
     }
 
+    /// The store that the operator named, or one for this tree of a container in the usual place.
+    /// What is attached to a process ends with it, and so do its snapshots without a store.
+    pub(super) fn of_container(
+        confine: &Confine,
+        target: &AttachTarget,
+        path: &SandboxPath,
+    ) -> Result<Self> {
+        let name = SandboxId::parse(confine.sandbox()).context("--sandbox")?;
+        let (url, words) = match (&confine.snapshots, target) {
+            (Some(url), _) => (url.clone(), Some(String::new())),
+            (None, AttachTarget::Process { .. }) => (StoreUrl::Memory, None),
+            (None, AttachTarget::Container(container)) => {
+                // No directory is called like that.
+                let place = format!("//container/{container}{path}");
+                return Ok(Self::kept_in(usual_place(Path::new(&place)), name));
+            }
+        };
+        let (store, reach) = stores::settle(&url)?;
+        Ok(Self { store, reach, name, words })
+    }
+
     /// One that nobody else uses, if there is a place for it; else in memory.
     fn usual(root: &Path, name: SandboxId) -> Self {
-        let settled = usual_place(root).and_then(|dir| {
-            let url = StoreUrl::Directory(dir);
-            stores::refuse_overlap(&url, root).and_then(|()| stores::settle(&url))
+        let place = usual_place(root).and_then(|dir| {
+            stores::refuse_overlap(&StoreUrl::Directory(dir.clone()), root).map(|()| dir)
         });
+        Self::kept_in(place, name)
+    }
+
+    fn kept_in(place: Result<PathBuf>, name: SandboxId) -> Self {
+        let settled = place.and_then(|dir| stores::settle(&StoreUrl::Directory(dir)));
         let (store, reach) = settled.unwrap_or_else(|err| {
             let why = &*err.root_cause().to_string();
             tracing::warn!(
@@ -70,6 +95,30 @@ impl Records {
         store.tend(COLLECTING);
         let files = files.with_snapshots(store.clone(), self.name);
         stores::check_snapshots(&files, &words).await?;
+        Ok((files, store))
+    }
+
+    /// Opens the store, and has it keep the snapshots of a tree of a container.
+    pub(super) async fn open_container(
+        self,
+        (target, path): (&AttachTarget, &SandboxPath),
+        options: AttachedOptions,
+        attach: &Attach,
+    ) -> Result<(AttachedFs, Store)> {
+        let store = match self.words {
+            Some(_) => stores::open_or_make(&self.store).await?,
+            None => open_when_free(&self.store).await?,
+        };
+        if !self.store.is_in_memory() {
+            store.tend(COLLECTING);
+        }
+        let (target, path) = (target.clone(), path.clone());
+        let kept = (store.clone(), self.name);
+        let engines = Some(attach.engines());
+        let known = target.clone();
+        let files = AttachedFs::new_with_snapshots(target, path, options, engines, kept)?;
+        container::attach(&files, &known).await?;
+        files.tend().context("the container's tree cannot be tended")?;
         Ok((files, store))
     }
 
@@ -177,11 +226,12 @@ pub(super) fn registry(
     store: Store,
     main: (Sandbox, MainKind),
     host_roots: Vec<PathBuf>,
-    (confine, many): (&Confine, &Many),
+    (confine, many, attach): (&Confine, &Many, &Attach),
 ) -> Result<Registry> {
     let usual = RegistryOptions::default();
     let options = RegistryOptions {
         host_roots,
+        containers: (attach.containers == Some(true)).then(|| attach.engines()),
         most_open: most_open(usual.most_open, getrlimit(Resource::Nofile).current),
         idle: many.sandbox_idle.map_or(usual.idle, |Pause(time)| time),
         durability: match confine.durability {

@@ -19,7 +19,7 @@ use super::{
 
 /// Serves a sandbox of a store until a signal comes.
 pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
-    let ServeSettings { listen, confine, sharing, many, tools, access, .. } = settings;
+    let ServeSettings { listen, confine, attach, sharing, many, tools, access, .. } = settings;
     let tools = tools.options()?;
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
@@ -47,7 +47,7 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
     let (store, files, made) = runtime.block_on(open(&url, options, &id, &confine))?;
     let main = sandbox(id.as_str(), files, prefix, SandboxPath::root())?;
     let registry =
-        records::registry(store, (main, MainKind::Stored), host_roots, (&confine, &many))?;
+        records::registry(store, (main, MainKind::Stored), host_roots, (&confine, &many, &attach))?;
     let scope = Scope::Sandbox { store: url, name: id.to_string(), made };
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, scope)?,

@@ -152,4 +152,29 @@ mod tests {
             assert!(std::fs::read("/proc/self/status").is_ok());
         });
     }
+
+    #[test]
+    fn behind_the_wall_no_container_is_reached_and_the_refusal_says_why() {
+        if servers::containers_are_left_out() {
+            return;
+        }
+        let namespace = servers::Namespace::start(&[]);
+        let target = engine::AttachTarget::Process { pid: namespace.pid(), birth: None };
+        let options = engine::AttachedOptions {
+            limits: engine::Limits::default(),
+            durability: engine::Durability::Full,
+        };
+        let attach = || {
+            let path = engine::SandboxPath::root();
+            let files = engine::AttachedFs::new(target.clone(), path, options, None).unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(files.attach())
+        };
+        behind_the_wall(&[Path::new("/tmp")], || {
+            let err = attach().unwrap_err();
+            assert_eq!(err.kind(), engine::ErrorKind::PermissionDenied);
+            assert!(err.message().contains("--no-landlock"), "{err}");
+        });
+        attach().unwrap();
+    }
 }

@@ -37,6 +37,13 @@ pub(super) enum Scope {
         /// Whether it was made just now.
         made: bool,
     },
+    /// A tree of a container.
+    Container {
+        /// Of which.
+        target: String,
+        /// Where in it.
+        path: String,
+    },
     /// The whole machine.
     Machine,
 }
@@ -54,6 +61,9 @@ struct StartLine<'a> {
     store: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<&'a str>,
+    /// Whose tree is served, if it is a container's or a process's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attached: Option<&'a str>,
 }
 
 impl Welcome {
@@ -81,7 +91,12 @@ impl Welcome {
             Scope::Sandbox { store, name, .. } => {
                 (None, Some(store.to_string()), Some(name.as_str()))
             }
+            Scope::Container { path, .. } => (Some(path.clone()), None, None),
             Scope::Machine => (Some("/".into()), None, None),
+        };
+        let attached = match &self.scope {
+            Scope::Container { target, .. } => Some(target.as_str()),
+            Scope::Directory { .. } | Scope::Sandbox { .. } | Scope::Machine => None,
         };
         // A token that the operator gave is a secret that logs of stdout need not know.
         let token = match &self.access {
@@ -89,7 +104,7 @@ impl Welcome {
             Access::Given(_) | Access::Open => None,
         };
         let (url, pid) = (self.url(), std::process::id());
-        let line = StartLine { url, token, root, pid, store, sandbox };
+        let line = StartLine { url, token, root, pid, store, sandbox, attached };
         serde_json::to_string(&line).map(|line| line + "\n").unwrap_or_default()
     }
 
@@ -160,6 +175,9 @@ impl Scope {
             Self::Sandbox { store, name, made } => {
                 let (new, store) = (new(made), shown(&store.to_string()));
                 writeln!(text, "Sandkeep serves the sandbox {name}{new} of {store} at {url}")
+            }
+            Self::Container { target, path } => {
+                writeln!(text, "Sandkeep serves {} of {target} at {url}", shown(path))
             }
             Self::Machine => {
                 writeln!(text, "Sandkeep serves the whole file system of this machine at {url}")?;

@@ -13,6 +13,7 @@
 mod advertise;
 mod config;
 mod connection;
+mod containers;
 mod desk;
 mod directory_snapshot;
 mod fs_commands;
@@ -20,6 +21,7 @@ mod keep;
 mod keys;
 mod log;
 mod many;
+mod mcp;
 mod packaging;
 mod reach;
 mod reference;

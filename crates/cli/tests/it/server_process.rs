@@ -65,6 +65,11 @@ impl ServerProcess {
         Connection::open(self.address, TOKEN)
     }
 
+    /// The same for whoever has another token, such as a key.
+    pub(crate) fn connect_as(&self, token: &'static str) -> Connection {
+        Connection::open(self.address, token)
+    }
+
     /// One request on a connection of its own.
     pub(crate) fn ask(&self, method: &str, target: &str, body: &[u8]) -> Answer {
         self.connect().ask(method, target, &[], body)

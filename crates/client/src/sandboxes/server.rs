@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::{
-    NewKind, NewSandbox, Point, Registered, RegisteredChange, RegisteredPage, Result, SandboxId,
-    SnapshotId,
+    AttachTarget, NewKind, NewSandbox, Point, Registered, RegisteredChange, RegisteredPage, Result,
+    SandboxId, SnapshotId,
 };
 use http::Method;
 use reqwest::RequestBuilder;
@@ -107,11 +107,32 @@ struct NewSandboxRequest<'a> {
     id: Option<&'a str>,
     kind: TreeKind,
     root: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attach: Option<Attach<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
     prefix: &'a str,
     limits: Option<WireLimits>,
     labels: &'a BTreeMap<String, String>,
     ttl: Option<u64>,
     from: Option<Origin<'a>>,
+}
+
+/// What it is attached to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Attach<'a> {
+    Container(&'a str),
+    Pid(u32),
+}
+
+impl<'a> From<&'a AttachTarget> for Attach<'a> {
+    fn from(target: &'a AttachTarget) -> Self {
+        match target {
+            AttachTarget::Container(name) => Self::Container(name.as_str()),
+            AttachTarget::Process { pid, .. } => Self::Pid(*pid),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -125,6 +146,7 @@ impl<'a> From<&'a NewSandbox> for NewSandboxRequest<'a> {
         let (kind, root, from) = match &new.kind {
             NewKind::Virtual => (TreeKind::Virtual, None, None),
             NewKind::Host { root } => (TreeKind::Host, root.as_deref(), None),
+            NewKind::Attached { .. } => (TreeKind::Host, None, None),
             NewKind::Fork { of, from } => {
                 let snapshot = match from {
                     Point::Live => None,
@@ -133,10 +155,16 @@ impl<'a> From<&'a NewSandbox> for NewSandboxRequest<'a> {
                 (TreeKind::Virtual, None, Some(Origin { sandbox: of.as_str(), snapshot }))
             }
         };
+        let (attach, path) = match &new.kind {
+            NewKind::Attached { target, path } => (Some(target.into()), Some(path.as_str())),
+            NewKind::Virtual | NewKind::Host { .. } | NewKind::Fork { .. } => (None, None),
+        };
         Self {
             id: new.id.as_ref().map(SandboxId::as_str),
             kind,
             root,
+            attach,
+            path,
             prefix: new.prefix.as_str(),
             limits: new.limits.map(Into::into),
             labels: &new.labels,

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    DotDot, Entry, EntryKind, Error, ErrorKind, Limits, MetadataChange, Registered, Result,
-    SandboxId, SandboxKind, SandboxPath, Snapshot, SnapshotId, UnixTime, Usage, Version,
+    AttachTarget, ContainerName, DotDot, Entry, EntryKind, Error, ErrorKind, Limits,
+    MetadataChange, Registered, Result, SandboxId, SandboxKind, SandboxPath, Snapshot, SnapshotId,
+    UnixTime, Usage, Version,
 };
 use serde::{Deserialize, Serialize};
 
@@ -198,6 +199,8 @@ pub(super) struct SandboxBody {
     root: Option<String>,
     #[serde(default)]
     root_made: bool,
+    attach: Option<Attach>,
+    path: Option<String>,
     prefix: String,
     limits: WireLimits,
     labels: BTreeMap<String, String>,
@@ -213,11 +216,34 @@ pub(super) enum TreeKind {
     Host,
 }
 
+/// What a sandbox is attached to.
+#[derive(Debug, Deserialize)]
+pub(super) struct Attach {
+    container: Option<String>,
+    pid: Option<u32>,
+}
+
+impl Attach {
+    fn target(self) -> Result<AttachTarget> {
+        match (self.container, self.pid) {
+            (Some(name), _) => {
+                ContainerName::parse(&name).map(AttachTarget::Container).map_err(not_understood)
+            }
+            (None, Some(pid)) => Ok(AttachTarget::Process { pid, birth: None }),
+            (None, None) => Err(not_understood("it is attached to nothing")),
+        }
+    }
+}
+
 impl SandboxBody {
     pub(super) fn registered(self) -> Result<Registered> {
-        let kind = match self.kind {
-            TreeKind::Virtual => SandboxKind::Virtual,
-            TreeKind::Host => {
+        let kind = match (self.kind, self.attach) {
+            (TreeKind::Virtual, _) => SandboxKind::Virtual,
+            (TreeKind::Host, Some(attach)) => {
+                let path = path(self.path.as_deref().unwrap_or("/"))?;
+                SandboxKind::Attached { target: attach.target()?, path }
+            }
+            (TreeKind::Host, None) => {
                 SandboxKind::Host { root: self.root.unwrap_or_default(), made: self.root_made }
             }
         };

@@ -18,7 +18,8 @@ pub(super) fn open(tree: &Arc<Tree>, dir: SandboxPath, page: Page) -> Result<Ent
     let left = page.limit.unwrap_or(usize::MAX);
     let after = page.after.map(|after| name::to_bytes(&after).into_owned());
     let names = listing.names(after.as_deref().map(std::ffi::OsStr::from_bytes), left).meaning()?;
-    let mut cursor = Cursor { listing, names, position: 0, left, dir };
+    let host = Arc::clone(&tree.dir);
+    let mut cursor = Cursor { host, listing, names, position: 0, left, dir };
     let first = cursor.batch()?;
     let rest = stream::try_unfold(cursor, |mut cursor| async {
         let (batch, cursor) = blocking::run(move || Ok((cursor.batch()?, cursor))).await?;
@@ -29,6 +30,7 @@ pub(super) fn open(tree: &Arc<Tree>, dir: SandboxPath, page: Page) -> Result<Ent
 }
 
 struct Cursor {
+    host: Arc<host::Dir>,
     listing: host::Listing,
     names: host::Names,
     position: usize,
@@ -48,7 +50,7 @@ impl Cursor {
                 continue;
             };
             self.position += 1;
-            if let Some(stat) = self.listing.stat(name).meaning()? {
+            if let Some(stat) = self.host.stat_listed(&self.listing, name).meaning()? {
                 self.left -= 1;
                 entries.push(entry(self.dir.child(&name::to_text(name.as_bytes())), &stat));
             }

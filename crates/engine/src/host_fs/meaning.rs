@@ -74,6 +74,11 @@ fn of_errno(errno: Errno) -> (ErrorKind, &'static str) {
         Errno::INVAL | Errno::ILSEQ => (ErrorKind::InvalidPath, "the name is not allowed here"),
         Errno::FBIG => (ErrorKind::FileTooLarge, "the file system takes no file of that size"),
         Errno::NOSPC | Errno::DQUOT => (ErrorKind::StorageFull, "no space left"),
+        // What a file system of a user namespace answers in which we have no user of our own.
+        Errno::OVERFLOW => (
+            ErrorKind::PermissionDenied,
+            "the server's user is nobody on this file system: it belongs to a user namespace",
+        ),
         Errno::MLINK => (ErrorKind::TooManyNodes, "the directory holds too many directories"),
         Errno::MFILE | Errno::NFILE | Errno::NOMEM => (ErrorKind::Busy, "the server is busy"),
         Errno::BUSY | Errno::TXTBSY => (ErrorKind::Locked, "the system holds the file"),

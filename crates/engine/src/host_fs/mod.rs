@@ -29,9 +29,9 @@ use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::snapshot::HostSnapshots;
 use crate::within::Within;
 use crate::{
-    ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
-    Limits, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result,
-    SandboxId, SandboxPath, Snapshots, Span, Step, Store, Target, Usage, Watch, WriteMode,
+    AttachedOptions, ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem,
+    If, Leader, Limits, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents,
+    Result, SandboxId, SandboxPath, Snapshots, Span, Step, Store, Target, Usage, Watch, WriteMode,
     WriteOptions, Written, blocking,
 };
 
@@ -91,6 +91,17 @@ impl HostFs {
     pub fn open(root: &Path, options: HostOptions) -> Result<Self> {
         let limits = options.limits;
         Self::over(host::Dir::open_root(root, options.into()).meaning()?, limits)
+    }
+
+    /// Opens the directory at `path` in the world of a process, such as a container. Blocks.
+    pub(crate) fn of_process(
+        process: Arc<host::Process>,
+        path: &SandboxPath,
+        options: AttachedOptions,
+    ) -> Result<Self> {
+        let AttachedOptions { limits, durability } = options;
+        let dir = host::Dir::of_process(process, &host_path(path), durability.into());
+        Self::over(dir.meaning()?, limits)
     }
 
     /// Opens a directory of this tree as a tree of its own, served as this one is. No link on the way
@@ -173,11 +184,17 @@ impl From<HostOptions> for host::Options {
                 Mounts::Stay => host::Mounts::Stay,
                 Mounts::Cross => host::Mounts::Cross,
             },
-            durability: match options.durability {
-                Durability::Full => host::Durability::Full,
-                Durability::Relaxed => host::Durability::Relaxed,
-            },
+            durability: options.durability.into(),
             staging: options.staging,
+        }
+    }
+}
+
+impl From<Durability> for host::Durability {
+    fn from(durability: Durability) -> Self {
+        match durability {
+            Durability::Full => Self::Full,
+            Durability::Relaxed => Self::Relaxed,
         }
     }
 }

@@ -88,7 +88,8 @@ impl Tree {
             self.dir.stat(&host_path(path)).meaning()?
         } else {
             let spot = self.spot(path, Links::Keep, crate::Parents::Require)?;
-            spot.stat()
+            self.dir
+                .stat_spot(&spot)
                 .meaning()?
                 .ok_or_else(|| super::meaning::meaning(host::Errno::NOENT.into()))?
         };

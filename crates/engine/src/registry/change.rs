@@ -52,8 +52,10 @@ impl Registry {
             if change.ttl.is_some() {
                 record.expires = expires;
             }
-            if let (Home::Directory(directory), Some(limits)) = (&mut record.home, change.limits) {
-                directory.limits = limits;
+            match (&mut record.home, change.limits) {
+                (Home::Directory(directory), Some(limits)) => directory.limits = limits,
+                (Home::Attached(attached), Some(limits)) => attached.limits = limits,
+                (Home::Store, _) | (_, None) => {}
             }
             Ok(())
         });

@@ -11,7 +11,7 @@ use super::grounds::Ground;
 use super::record::{Home, Record, check_labels};
 use super::{NewKind, NewSandbox, Registered, Registry, exists};
 use crate::virtual_fs::now;
-use crate::{Error, ErrorKind, Point, Result, SandboxId, UnixTime};
+use crate::{AttachTarget, Error, ErrorKind, Point, Result, SandboxId, SandboxPath, UnixTime};
 
 /// How many letters an id has that is made up.
 const MADE_UP: usize = 20;
@@ -48,6 +48,9 @@ impl Registry {
                 self.create_virtual(&id, &record, tree).await?;
             }
             NewKind::Host { root } => self.create_host(&id, &new, record, root.as_deref()).await?,
+            NewKind::Attached { target, path } => {
+                self.create_attached(&id, &new, record, (target, path)).await?;
+            }
         }
         self.stat(&id).await
     }
@@ -108,6 +111,21 @@ impl Registry {
                 Err(err)
             }
         }
+    }
+
+    async fn create_attached(
+        &self,
+        id: &SandboxId,
+        new: &NewSandbox,
+        record: Record,
+        (target, path): (&AttachTarget, &SandboxPath),
+    ) -> Result<()> {
+        if self.shared.store.has(id).await? || self.load(id).await?.is_some() {
+            return Err(exists(id));
+        }
+        let limits = new.limits.unwrap_or_default();
+        let attached = self.shared.attachments.provide(target, path, limits).await?;
+        self.claim(id, &Record { home: Home::Attached(attached), ..record }).await.map(drop)
     }
 
     /// Marks where a sandbox lies, and gives it up if another one came there meanwhile: of two who

@@ -82,6 +82,9 @@ impl Registry {
             (Some(Record { home: Home::Directory(directory), created, .. }), _) => {
                 Some(registered(id, record.as_ref(), directory.limits, *created))
             }
+            (Some(Record { home: Home::Attached(attached), created, .. }), _) => {
+                Some(registered(id, record.as_ref(), attached.limits, *created))
+            }
             (_, Some((limits, created))) => Some(registered(id, record.as_ref(), limits, created)),
             // A virtual sandbox that is being made or removed.
             (_, None) => None,

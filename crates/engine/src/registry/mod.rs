@@ -5,6 +5,7 @@
 //! long as its record is. When each ends stands under `expiry/`, in the order of time, and where
 //! those in directories lie under `directories/`.
 
+mod attachments;
 mod change;
 mod create;
 mod expiry;
@@ -24,13 +25,14 @@ use std::time::Duration;
 
 use crate::virtual_fs::now;
 use crate::{
-    Durability, Error, ErrorKind, Limits, Mounts, Point, Result, Sandbox, SandboxId, SandboxPath,
-    Store, UnixTime,
+    AttachTarget, Containers, Durability, Error, ErrorKind, Limits, Mounts, Point, Result, Sandbox,
+    SandboxId, SandboxPath, Store, UnixTime,
 };
 
 pub use self::change::RegisteredChange;
 pub use self::list::RegisteredPage;
 
+use self::attachments::Attachments;
 use self::hosts::HostRoots;
 use self::table::OpenSandboxes;
 
@@ -45,6 +47,7 @@ struct Shared {
     store: Store,
     main: Main,
     hosts: HostRoots,
+    attachments: Attachments,
     open: OpenSandboxes,
 }
 
@@ -98,6 +101,8 @@ pub struct RegistryOptions {
     pub durability: Durability,
     /// Whether paths may lead into other mounts there.
     pub mounts: Mounts,
+    /// Who knows the containers that sandboxes may be attached to; none if none may be.
+    pub containers: Option<Arc<dyn Containers>>,
     /// How many sandboxes are held open, those that are worked in aside.
     pub most_open: usize,
     /// How long a sandbox is held open that nobody works in.
@@ -108,6 +113,7 @@ impl Default for RegistryOptions {
     fn default() -> Self {
         Self {
             host_roots: Vec::new(),
+            containers: None,
             durability: Durability::Full,
             mounts: Mounts::Stay,
             most_open: 4096,
@@ -149,6 +155,13 @@ pub enum SandboxKind {
         /// Whether it was made for the sandbox, and goes with it.
         made: bool,
     },
+    /// In a container of this machine, or wherever a process has its root, confined by the kernel.
+    Attached {
+        /// Whose tree it is.
+        target: AttachTarget,
+        /// Where in it the sandbox begins.
+        path: SandboxPath,
+    },
 }
 
 /// A sandbox that is to be made.
@@ -186,6 +199,13 @@ pub enum NewKind {
         /// new one of the sandbox's name without it.
         root: Option<String>,
     },
+    /// In a container of this machine, or wherever a process has its root.
+    Attached {
+        /// Whose tree it is.
+        target: AttachTarget,
+        /// Where in it the sandbox begins.
+        path: SandboxPath,
+    },
 }
 
 impl Registry {
@@ -195,7 +215,8 @@ impl Registry {
         let (sandbox, kind) = main;
         let main = Main { sandbox: Arc::new(sandbox), kind, opened: now() };
         let open = OpenSandboxes::new(options);
-        Ok(Self { shared: Arc::new(Shared { store, main, hosts, open }) })
+        let attachments = Attachments::new(options);
+        Ok(Self { shared: Arc::new(Shared { store, main, hosts, attachments, open }) })
     }
 
     /// The sandbox that the server was started with.

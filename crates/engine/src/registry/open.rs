@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::record::{Home, Record};
+use super::record::{Attached, Directory, Home, Record};
 use super::table::{OpenSandbox, Opener};
 use super::{Registered, Registry, SandboxKind, missing};
 use crate::virtual_fs::now;
@@ -51,7 +51,8 @@ impl Registry {
             return Ok(Some(sandbox));
         }
         let prefix = record.as_ref().map_or_else(SandboxPath::root, |found| found.prefix.clone());
-        let sandbox = |files| Sandbox { id: id.clone(), files, prefix, home: SandboxPath::root() };
+        let home = SandboxPath::root();
+        let sandbox = |files| Sandbox { id: id.clone(), files, prefix, home, is_system: false };
         let opened = match record.as_ref().map(|it| &it.home) {
             Some(Home::Directory(directory)) => {
                 // A directory with limits is counted, which may take long: one does it for all.
@@ -62,6 +63,13 @@ impl Registry {
                 let files = self.shared.hosts.find(directory).await?;
                 let files = files.with_snapshots(self.shared.store.clone(), id.clone());
                 OpenSandbox::new(sandbox(Arc::new(files)), record, None)
+            }
+            Some(Home::Attached(attached)) => {
+                let kept = (self.shared.store.clone(), id.clone());
+                let files = self.shared.attachments.find(attached, kept)?;
+                let is_system = attached.path.is_root();
+                let sandbox = Sandbox { is_system, ..sandbox(Arc::new(files)) };
+                OpenSandbox::new(sandbox, record, None)
             }
             Some(Home::Store) | None => {
                 let tree = self.virtual_tree(id).await?;
@@ -96,9 +104,9 @@ impl Registry {
             return Err(missing(id));
         }
         match &record {
-            Some(Record { home: Home::Directory(directory), .. }) => {
-                let limits = directory.limits;
-                Ok(registered(id, record.as_ref(), limits, UnixTime::EPOCH))
+            Some(Record { home: Home::Directory(Directory { limits, .. }), .. })
+            | Some(Record { home: Home::Attached(Attached { limits, .. }), .. }) => {
+                Ok(registered(id, record.as_ref(), *limits, UnixTime::EPOCH))
             }
             Some(Record { home: Home::Store, .. }) | None => {
                 let files = self.virtual_tree(id).await?;
@@ -131,6 +139,9 @@ pub(super) fn registered(
     let kind = match record.map(|record| &record.home) {
         Some(Home::Directory(directory)) => {
             SandboxKind::Host { root: directory.path.clone(), made: directory.made }
+        }
+        Some(Home::Attached(Attached { target, path, .. })) => {
+            SandboxKind::Attached { target: target.clone(), path: path.clone() }
         }
         Some(Home::Store) | None => SandboxKind::Virtual,
     };

@@ -5,11 +5,16 @@ use std::collections::BTreeMap;
 use bytes::{BufMut as _, Bytes};
 
 use crate::tree::{Damaged, Input, put_check, put_number, put_text, put_time};
-use crate::{DotDot, Error, ErrorKind, Limits, MAX_PATH, Result, SandboxPath, UnixTime};
+use crate::{
+    AttachTarget, ContainerName, DotDot, Error, ErrorKind, Limits, MAX_PATH, Result, SandboxPath,
+    UnixTime,
+};
 
 const FORMAT: u8 = 1;
 const MOST_LABELS: usize = 64;
 const LONGEST_LABEL: usize = 256;
+/// What machines, containers and births of processes are told apart by.
+const LONGEST_MARK: u64 = 512;
 
 /// A sandbox: how its tree is kept, and what its maker said about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +33,19 @@ pub(super) enum Home {
     Store,
     /// In a directory of a machine.
     Directory(Directory),
+    /// In a container of a machine.
+    Attached(Attached),
+}
+
+/// A tree of a container, or of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Attached {
+    /// What tells its machine from others, where the same name means another container.
+    pub(super) machine: String,
+    pub(super) target: AttachTarget,
+    /// Where in the container the tree begins.
+    pub(super) path: SandboxPath,
+    pub(super) limits: Limits,
 }
 
 /// A directory of a machine.
@@ -66,6 +84,10 @@ impl Record {
                 out.push(1);
                 directory.encode(&mut out);
             }
+            Home::Attached(attached) => {
+                out.push(2);
+                attached.encode(&mut out);
+            }
         }
         put_text(&mut out, self.prefix.as_str());
         put_number(&mut out, self.labels.len() as u64);
@@ -84,12 +106,10 @@ impl Record {
         let home = match input.byte()? {
             0 => Home::Store,
             1 => Home::Directory(Directory::decode(&mut input)?),
+            2 => Home::Attached(Attached::decode(&mut input)?),
             _ => return Err(Damaged("it was written by a later version")),
         };
-        let prefix = input.text(MAX_PATH as u64)?;
-        let parsed = SandboxPath::parse(&prefix, DotDot::Refuse);
-        let prefix = parsed.ok().filter(|path| path.as_str() == &*prefix);
-        let prefix = prefix.ok_or(Damaged("its prefix cannot be"))?;
+        let prefix = path(&mut input, "its prefix cannot be")?;
         let labels = labels(&mut input)?;
         let (created, expires) = (input.time()?, maybe_time(&mut input)?);
         input.ends()?;
@@ -105,10 +125,7 @@ impl Directory {
             put_maybe_time(out, made);
         }
         out.push(u8::from(self.made));
-        for limit in [self.limits.file_size, self.limits.total_size, self.limits.nodes] {
-            out.push(u8::from(limit.is_some()));
-            out.put_u64_le(limit.unwrap_or_default());
-        }
+        put_limits(out, self.limits);
     }
 
     fn decode(input: &mut Input) -> Result<Self, Damaged> {
@@ -116,10 +133,63 @@ impl Directory {
         let root = (input.fixed_u64()?, maybe_time(input)?);
         let identity = (input.fixed_u64()?, maybe_time(input)?);
         let made = flag(input)?;
-        let limits =
-            Limits { file_size: limit(input)?, total_size: limit(input)?, nodes: limit(input)? };
-        Ok(Self { path, root, identity, made, limits })
+        Ok(Self { path, root, identity, made, limits: limits(input)? })
     }
+}
+
+impl Attached {
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_text(out, &self.machine);
+        match &self.target {
+            AttachTarget::Container(name) => {
+                out.push(0);
+                put_text(out, name.as_str());
+            }
+            AttachTarget::Process { pid, birth } => {
+                out.push(1);
+                put_number(out, u64::from(*pid));
+                put_text(out, birth.as_deref().unwrap_or_default());
+            }
+        }
+        put_text(out, self.path.as_str());
+        put_limits(out, self.limits);
+    }
+
+    fn decode(input: &mut Input) -> Result<Self, Damaged> {
+        let machine = input.text(LONGEST_MARK)?.to_string();
+        let target = match input.byte()? {
+            0 => {
+                let name = ContainerName::parse(&input.text(LONGEST_MARK)?);
+                AttachTarget::Container(name.map_err(|_| Damaged("its container cannot be"))?)
+            }
+            1 => {
+                let pid = u32::try_from(input.number()?);
+                let pid = pid.map_err(|_| Damaged("its process cannot be"))?;
+                let birth = Some(input.text(LONGEST_MARK)?.to_string());
+                AttachTarget::Process { pid, birth: birth.filter(|birth| !birth.is_empty()) }
+            }
+            _ => return Err(Damaged("it was written by a later version")),
+        };
+        let path = path(input, "its path in the container cannot be")?;
+        Ok(Self { machine, target, path, limits: limits(input)? })
+    }
+}
+
+fn path(input: &mut Input, damage: &'static str) -> Result<SandboxPath, Damaged> {
+    let text = input.text(MAX_PATH as u64)?;
+    let parsed = SandboxPath::parse(&text, DotDot::Refuse);
+    parsed.ok().filter(|path| path.as_str() == &*text).ok_or(Damaged(damage))
+}
+
+fn put_limits(out: &mut Vec<u8>, limits: Limits) {
+    for limit in [limits.file_size, limits.total_size, limits.nodes] {
+        out.push(u8::from(limit.is_some()));
+        out.put_u64_le(limit.unwrap_or_default());
+    }
+}
+
+fn limits(input: &mut Input) -> Result<Limits, Damaged> {
+    Ok(Limits { file_size: limit(input)?, total_size: limit(input)?, nodes: limit(input)? })
 }
 
 /// Refuses labels that are too many or too long.
@@ -212,6 +282,42 @@ mod tests {
         assert_eq!(Record::decode(&golden_bytes()).unwrap(), golden());
         let stored = Record { home: Home::Store, expires: None, ..golden() };
         assert_eq!(Record::decode(&stored.encode().into()).unwrap(), stored);
+    }
+
+    fn attached(target: AttachTarget) -> Record {
+        let path = SandboxPath::parse("/w", DotDot::Refuse).unwrap();
+        let limits = Limits { file_size: None, total_size: None, nodes: Some(3) };
+        let home = Home::Attached(Attached { machine: "m1".into(), target, path, limits });
+        Record { home, labels: BTreeMap::new(), expires: None, ..golden() }
+    }
+
+    #[test]
+    fn an_attached_sandbox_has_these_bytes() {
+        let tail = "02 2f 77  00 00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00 00  \
+            01 03 00 00 00 00 00 00 00  02 2f 77  00  06 04  00";
+        let whole = |words: &str| {
+            let mut all = bytes(&format!("01 02  02 6d 31  {words}  {tail}")).to_vec();
+            put_check(&mut all);
+            Bytes::from(all)
+        };
+        let container = attached(AttachTarget::Container(ContainerName::parse("web").unwrap()));
+        assert_eq!(Bytes::from(container.encode()), whole("00  03 77 65 62"));
+        assert_eq!(Record::decode(&whole("00  03 77 65 62")).unwrap(), container);
+        let birth = Some("b/7".to_owned());
+        let process = attached(AttachTarget::Process { pid: 300, birth });
+        assert_eq!(Bytes::from(process.encode()), whole("01  ac 02  03 62 2f 37"));
+        assert_eq!(Record::decode(&whole("01  ac 02  03 62 2f 37")).unwrap(), process);
+    }
+
+    #[test]
+    fn an_attached_sandbox_whose_container_could_be_a_path_is_refused() {
+        let container = attached(AttachTarget::Container(ContainerName::parse("web").unwrap()));
+        let changed = container.encode();
+        let at = changed.windows(3).position(|bytes| bytes == b"web").unwrap();
+        let mut changed = changed[..changed.len() - 16].to_vec();
+        changed[at + 1] = b'/';
+        put_check(&mut changed);
+        assert!(Record::decode(&changed.into()).is_err());
     }
 
     #[test]

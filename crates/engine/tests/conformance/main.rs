@@ -1,5 +1,6 @@
 //! Every kind of tree keeps every promise: a real directory, with a staging directory and without
-//! one, and virtual trees, in memory and in stores. So does a view of a part of each.
+//! one, also where only a process with mounts of its own has it, and virtual trees, in memory and in
+//! stores. So does a view of a part of each.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
 
@@ -10,7 +11,11 @@ use std::sync::Arc;
 
 use conformance::{Ability, Fixture, trials};
 use libtest_mimic::Arguments;
-use sandkeep_engine::{Durability, HostFs, HostOptions, Limits, Mounts, SandboxId, Store};
+use sandkeep_engine::{
+    AttachTarget, AttachedFs, AttachedOptions, DotDot, Durability, HostFs, HostOptions, Limits,
+    Mounts, SandboxId, SandboxPath, Store,
+};
+use servers::{Namespace, containers_are_left_out};
 use storage::MemoryStorage;
 use tempfile::TempDir;
 use tokio::runtime::Handle;
@@ -25,6 +30,9 @@ fn main() {
     all.extend(trials("memory", VIRTUAL, |limits| virtual_fixture(limits, Kept::InMemory)));
     all.extend(trials("objects", VIRTUAL, |limits| virtual_fixture(limits, Kept::AsObjects)));
     all.extend(trials("file", VIRTUAL, |limits| virtual_fixture(limits, Kept::InFiles)));
+    if !containers_are_left_out() {
+        all.extend(trials("namespace", &host(), in_namespace));
+    }
     let mut parts = trials("part-of-host", &host(), |limits| part_of_host(limits, Staging::Beside));
     parts.extend(trials("part-of-host-without-staging", &host(), |limits| {
         part_of_host(limits, Staging::None)
@@ -125,6 +133,18 @@ fn fixture(limits: Limits, staging: Staging) -> Fixture {
     let options = HostOptions { limits, durability, mounts, staging };
     let files = Arc::new(HostFs::open(&root, options).unwrap());
     Fixture::of_directory(files, &root, Box::new(alive))
+}
+
+/// A directory that only a process in a world of its own has where we look for it.
+fn in_namespace(limits: Limits) -> Fixture {
+    let alive = tempfile::tempdir().unwrap();
+    let root = subdirectory(&alive, "root");
+    let namespace = Namespace::of(&root);
+    let target = AttachTarget::Process { pid: namespace.pid(), birth: None };
+    let path = SandboxPath::parse("/tree", DotDot::Refuse).unwrap();
+    let options = AttachedOptions { limits, durability: Durability::Relaxed };
+    let files = Arc::new(AttachedFs::new(target, path, options, None).unwrap());
+    Fixture::of_directory(files, &root, Box::new((namespace, alive)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the fixture lies outside the tree under test")]

@@ -23,8 +23,7 @@ pub(crate) struct EditFile {
     #[schemars(length(min = 1, max = 1000))]
     edits: Vec<OneEdit>,
     /// `true` to see the differences without changing the file.
-    #[serde(default)]
-    dry_run: bool,
+    dry_run: Option<bool>,
     /// How the bytes stand for text. By default the byte order mark says so, and UTF-8 is meant
     /// where there is none.
     encoding: Option<String>,
@@ -41,8 +40,7 @@ struct OneEdit {
     /// The text that takes its place.
     new_text: String,
     /// `true` to replace it wherever it is.
-    #[serde(default)]
-    replace_all: bool,
+    replace_all: Option<bool>,
     /// How often it must be there, if that is not once.
     expected_count: Option<u64>,
 }
@@ -75,9 +73,10 @@ impl Tool for EditFile {
 
     async fn run(self, call: &Call) -> Result<Done<EditOutput>, Failure> {
         let file = call.path(&self.path)?;
+        let dry_run = self.dry_run.unwrap_or_default();
         let wish = Edit {
             replacements: self.edits.into_iter().map(Replacement::from).collect(),
-            dry_run: self.dry_run,
+            dry_run,
             expected: expected(self.if_version.as_deref()),
             encoding: self.encoding.as_deref().map(encoding).transpose()?,
             limits: EditLimits {
@@ -92,7 +91,7 @@ impl Tool for EditFile {
             path: call.shown(&file),
             replaced,
             diff_is_cut: is_cut,
-            dry_run: self.dry_run,
+            dry_run,
             size: entry.size,
             version: entry.version.as_ref().map(ToString::to_string),
             diff,
@@ -109,7 +108,7 @@ impl From<OneEdit> for Replacement {
     fn from(edit: OneEdit) -> Self {
         let OneEdit { old_text, new_text, replace_all, expected_count } = edit;
         let count = match expected_count {
-            None if replace_all => ExpectedCount::All,
+            None if replace_all == Some(true) => ExpectedCount::All,
             count => ExpectedCount::Exactly(count.unwrap_or(1)),
         };
         Self { old: old_text, new: new_text, count }

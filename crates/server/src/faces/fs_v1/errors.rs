@@ -94,9 +94,10 @@ fn status(kind: ErrorKind) -> (StatusCode, Class) {
         }
         ErrorKind::PreconditionFailed => (S::PRECONDITION_FAILED, Class::STREAM_ERROR),
         ErrorKind::RangeNotSatisfiable => (S::RANGE_NOT_SATISFIABLE, Class::STREAM_ERROR),
-        ErrorKind::Busy | ErrorKind::Unavailable | ErrorKind::InDoubt => {
-            (S::SERVICE_UNAVAILABLE, Class::STREAM_ERROR)
-        }
+        ErrorKind::Busy
+        | ErrorKind::Unavailable
+        | ErrorKind::SandboxUnavailable
+        | ErrorKind::InDoubt => (S::SERVICE_UNAVAILABLE, Class::STREAM_ERROR),
         ErrorKind::Locked => (S::LOCKED, Class::STREAM_ERROR),
         ErrorKind::LimitExceeded => (S::BAD_REQUEST, Class::LIMIT_EXCEEDED),
         ErrorKind::Timeout => (S::GATEWAY_TIMEOUT, Class::TIMEOUT),
@@ -154,6 +155,9 @@ fn hint(kind: ErrorKind) -> &'static str {
         ErrorKind::Timeout => "try again, or ask for less at once",
         ErrorKind::Unsupported => "this sandbox cannot do that",
         ErrorKind::Unavailable => "the sandbox is away for now; try again later",
+        ErrorKind::SandboxUnavailable => {
+            "start its container; the sandbox is there again when it runs"
+        }
         ErrorKind::InDoubt => {
             "look before you repeat it; if-match and if-none-match make a write safe to repeat"
         }

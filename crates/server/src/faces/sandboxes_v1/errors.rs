@@ -110,7 +110,10 @@ pub(in crate::faces) fn status(kind: ErrorKind, asked: Asked) -> StatusCode {
         ErrorKind::StorageFull | ErrorKind::TooManyNodes => S::INSUFFICIENT_STORAGE,
         ErrorKind::PreconditionFailed => S::PRECONDITION_FAILED,
         ErrorKind::RangeNotSatisfiable => S::RANGE_NOT_SATISFIABLE,
-        ErrorKind::Busy | ErrorKind::Unavailable | ErrorKind::InDoubt => S::SERVICE_UNAVAILABLE,
+        ErrorKind::Busy
+        | ErrorKind::Unavailable
+        | ErrorKind::SandboxUnavailable
+        | ErrorKind::InDoubt => S::SERVICE_UNAVAILABLE,
         ErrorKind::Locked => S::LOCKED,
         ErrorKind::Timeout => S::GATEWAY_TIMEOUT,
         ErrorKind::Io => S::INTERNAL_SERVER_ERROR,
@@ -148,6 +151,9 @@ fn hint(kind: ErrorKind) -> &'static str {
         ErrorKind::Timeout => "try again, or ask for less at once",
         ErrorKind::Unsupported => "this sandbox cannot do that",
         ErrorKind::Unavailable => "the sandbox is away for now; try again later",
+        ErrorKind::SandboxUnavailable => {
+            "start its container; the sandbox is there again when it runs"
+        }
         ErrorKind::InDoubt => {
             "look before you repeat it; if-match and if-none-match make a write safe to repeat"
         }

@@ -8,8 +8,8 @@ use axum::extract::{FromRequestParts, State};
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use axum::{Extension, Json};
 use engine::{
-    DotDot, Error, ErrorKind, NewKind, NewSandbox, Registered, RegisteredChange, Role, SandboxId,
-    SandboxPath, Scope, SnapshotId, Told,
+    Actor, AttachTarget, ContainerName, DotDot, Error, ErrorKind, NewKind, NewSandbox, Registered,
+    RegisteredChange, Role, SandboxId, SandboxPath, Scope, SnapshotId, Told,
 };
 use http::header::LOCATION;
 use http::request::Parts;
@@ -19,7 +19,9 @@ use serde_json::Value;
 use super::as_of::point;
 use super::errors::{Refusals, explain};
 use super::pages;
-use super::wire::{NewSandboxRequest, Origin, SandboxBody, SandboxChange, SandboxList, TreeKind};
+use super::wire::{
+    Attach, NewSandboxRequest, Origin, SandboxBody, SandboxChange, SandboxList, TreeKind,
+};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::deeds::{Deed, Doer};
@@ -56,7 +58,7 @@ pub(super) async fn create(
     let caller = &doer.caller;
     let deed = match &request.from {
         Some(origin) => origin.told(Deed::new("create_sandbox")),
-        None => Deed::new("create_sandbox"),
+        None => told_attached(request.attach.as_ref(), Deed::new("create_sandbox")),
     };
     let work = async {
         demand(caller, Role::Owner, "make sandboxes")?;
@@ -65,7 +67,12 @@ pub(super) async fn create(
             return Err(Error::new(ErrorKind::Forbidden, message));
         }
         refuse_part(caller)?;
-        app.registry.create(new_sandbox(request)?).await
+        let new = new_sandbox(request)?;
+        if matches!(new.kind, NewKind::Attached { .. }) && Actor::has_a_share(caller.actor) {
+            let message = "only the server's own token may attach sandboxes to containers";
+            return Err(Error::new(ErrorKind::Forbidden, message));
+        }
+        app.registry.create(new).await
     };
     let made = doer.does(deed, work, told_made).await;
     let body = SandboxBody::new(made.map_err(|err| explain(&err))?, true);
@@ -86,15 +93,38 @@ impl Origin {
     }
 }
 
+/// The same deed, about what a sandbox is to be attached to.
+fn told_attached(attach: Option<&Attach>, deed: Deed) -> Deed {
+    let name = attach.and_then(|attach| attach.container.as_deref());
+    let name = name.and_then(|name| ContainerName::parse(name).ok());
+    match (name, attach.and_then(|attach| attach.pid)) {
+        (Some(name), _) => deed.about(&format!("container {name}")),
+        (None, Some(pid)) => deed.about(&format!("process {pid}")),
+        (None, None) => deed,
+    }
+}
+
 /// What is known when a sandbox was made.
 pub(super) fn told_made(made: &Registered) -> Told {
     Told { sandbox: Some(made.id.clone()), ..Told::default() }
 }
 
 fn new_sandbox(request: NewSandboxRequest) -> engine::Result<NewSandbox> {
-    let NewSandboxRequest { id, kind, root, prefix, limits, labels, ttl, from } = request;
+    let NewSandboxRequest { id, kind, root, attach, path, prefix, limits, labels, ttl, from } =
+        request;
     let refuse = |message| Err(Error::new(ErrorKind::InvalidArgument, message));
+    let attached = attached(attach, path)?;
     let kind = match (kind, root, from) {
+        (TreeKind::Virtual, ..) if attached.is_some() => {
+            return refuse("`attach` is about a `host` sandbox");
+        }
+        (TreeKind::Host, None, None) if attached.is_some() => match attached {
+            Some((target, path)) => NewKind::Attached { target, path },
+            None => NewKind::Host { root: None },
+        },
+        (TreeKind::Host, Some(_), _) if attached.is_some() => {
+            return refuse("`attach` and `root` mean two trees");
+        }
         (TreeKind::Virtual, None, None) => NewKind::Virtual,
         (TreeKind::Virtual, None, Some(Origin { sandbox, snapshot })) => {
             NewKind::Fork { of: SandboxId::parse(&sandbox)?, from: point(snapshot.as_deref())? }
@@ -116,6 +146,32 @@ fn new_sandbox(request: NewSandboxRequest) -> engine::Result<NewSandbox> {
         labels,
         ttl: ttl.map(Duration::from_secs),
     })
+}
+
+/// What a sandbox is to be attached to, and where in it.
+fn attached(
+    attach: Option<Attach>,
+    path: Option<String>,
+) -> engine::Result<Option<(AttachTarget, SandboxPath)>> {
+    let refuse = |message| Err(Error::new(ErrorKind::InvalidArgument, message));
+    let path = match (&attach, path) {
+        (None, Some(_)) => return refuse("`path` is about what a sandbox is attached to"),
+        (_, None) => SandboxPath::root(),
+        (Some(_), Some(text)) if text.starts_with('/') => {
+            SandboxPath::parse(&text, DotDot::Refuse)?
+        }
+        (Some(_), Some(_)) => return refuse("`path` is an absolute path, such as /workspace"),
+    };
+    match attach {
+        None => Ok(None),
+        Some(Attach { container: Some(name), pid: None }) => {
+            Ok(Some((AttachTarget::Container(ContainerName::parse(&name)?), path)))
+        }
+        Some(Attach { container: None, pid: Some(pid) }) => {
+            Ok(Some((AttachTarget::Process { pid, birth: None }, path)))
+        }
+        Some(_) => refuse("`attach` names either a `container` or a `pid`"),
+    }
 }
 
 /// Which sandboxes are listed.

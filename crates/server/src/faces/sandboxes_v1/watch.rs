@@ -199,8 +199,10 @@ pub(super) async fn watch(
     let notices = begun.await.map_err(|err| explain_look(&err))?;
     let events = notices.map(|notice| match notice {
         Ok(notice) => Some(NoticeBody::event(&notice)),
-        // A sandbox that was removed. If it is the store, whoever comes back is told, and it is logged.
-        Err(err) if err.kind() == ErrorKind::Unavailable => {
+        // A sandbox that was removed, or whose container ended. If it is the store, whoever comes back is told, and it is logged.
+        Err(err)
+            if matches!(err.kind(), ErrorKind::Unavailable | ErrorKind::SandboxUnavailable) =>
+        {
             tracing::debug!(error = &err as &dyn std::error::Error, "a watch ends");
             None
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use engine::{Entry, EntryKind, Limits, Registered, SandboxKind, UnixTime, Usage};
+use engine::{AttachTarget, Entry, EntryKind, Limits, Registered, SandboxKind, UnixTime, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -311,6 +311,11 @@ pub(super) struct NewSandboxRequest {
     /// The directory of a `host` sandbox, beneath one that the operator allowed; a new one without
     /// it.
     pub(super) root: Option<String>,
+    /// The container or process of the server's machine whose tree a `host` sandbox is. Only for
+    /// whoever has the server's token, and only if the operator allowed it.
+    pub(super) attach: Option<Attach>,
+    /// Where in the container the tree begins: an absolute path, `/` without it.
+    pub(super) path: Option<String>,
     /// The absolute path at which clients of `/v1/fs` see the tree; `/` without it.
     pub(super) prefix: Option<String>,
     /// How much it may hold.
@@ -321,6 +326,32 @@ pub(super) struct NewSandboxRequest {
     pub(super) ttl: Option<u64>,
     /// What it begins as; empty without it.
     pub(super) from: Option<Origin>,
+}
+
+/// What a sandbox is attached to: just one of the two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Attach {
+    /// The name or id of a Docker or Podman container. When it ends, the sandbox is unavailable
+    /// until it runs again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "web")]
+    pub(super) container: Option<String>,
+    /// The id of a process. When it ends, the sandbox is unavailable for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) pid: Option<u32>,
+}
+
+impl From<&AttachTarget> for Attach {
+    fn from(target: &AttachTarget) -> Self {
+        match target {
+            AttachTarget::Container(name) => {
+                Self { container: Some(name.as_str().to_owned()), pid: None }
+            }
+            AttachTarget::Process { pid, .. } => Self { container: None, pid: Some(*pid) },
+        }
+    }
 }
 
 /// What a sandbox begins as.
@@ -368,6 +399,14 @@ pub(super) struct SandboxBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) root_made: Option<bool>,
+    /// What a `host` sandbox is attached to, for owners.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) attach: Option<Attach>,
+    /// Where in the container the tree begins, for owners.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) path: Option<String>,
     /// The absolute path at which clients of `/v1/fs` see the tree.
     pub(super) prefix: String,
     /// How much it may hold.
@@ -386,16 +425,22 @@ pub(super) struct SandboxBody {
 
 impl SandboxBody {
     pub(super) fn new(known: Registered, is_owner: bool) -> Self {
-        let (kind, root) = match known.kind {
-            SandboxKind::Virtual => (TreeKind::Virtual, None),
-            SandboxKind::Host { root, made } => (TreeKind::Host, is_owner.then_some((root, made))),
+        let (kind, root, attached) = match known.kind {
+            SandboxKind::Virtual => (TreeKind::Virtual, None, None),
+            SandboxKind::Host { root, made } => (TreeKind::Host, Some((root, made)), None),
+            SandboxKind::Attached { target, path } => {
+                (TreeKind::Host, None, Some((Attach::from(&target), path.to_string())))
+            }
         };
-        let (root, root_made) = root.unzip();
+        let (root, root_made) = root.filter(|_| is_owner).unzip();
+        let (attach, path) = attached.filter(|_| is_owner).unzip();
         Self {
             id: known.id.to_string(),
             kind,
             root,
             root_made,
+            attach,
+            path,
             prefix: known.prefix.to_string(),
             limits: known.limits.into(),
             labels: known.labels,

@@ -55,7 +55,13 @@ impl Asked {
         let Self { tool, since } = self;
         let retryable = told.is_kind("too_many_requests")
             || told.kind().is_some_and(|kind| {
-                matches!(kind, ErrorKind::Busy | ErrorKind::Timeout | ErrorKind::Unavailable)
+                matches!(
+                    kind,
+                    ErrorKind::Busy
+                        | ErrorKind::Timeout
+                        | ErrorKind::Unavailable
+                        | ErrorKind::SandboxUnavailable
+                )
             });
         let Told { reason, kind, path, hint, .. } = told;
         let said = match &path {

@@ -23,6 +23,7 @@ pub(super) use audited::{operation, subject};
 pub(super) use failures::tests::table;
 pub(super) use failures::{Asked, failure_components};
 pub(super) use naming::sandbox_in;
+pub(super) use settings::settings_for;
 
 /// Where everything of this face lies.
 const PREFIX: &str = "/v1/tools";

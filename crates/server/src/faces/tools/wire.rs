@@ -4,7 +4,22 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+/// The name of a tool.
+#[derive(Debug)]
+pub(super) struct ToolName;
+
+impl PartialSchema for ToolName {
+    fn schema() -> RefOr<Schema> {
+        let names = tools::TOOLS.iter().map(|tool| tool.name);
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
+    }
+}
+
+impl ToSchema for ToolName {}
 
 /// The arguments of a tool, as its schema says.
 #[derive(Debug, ToSchema)]
@@ -141,7 +156,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use tools::{Metadata, ToolResult, Truncation, Unit, Why};
-    use utoipa::PartialSchema;
 
     use super::*;
 
