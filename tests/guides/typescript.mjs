@@ -54,11 +54,12 @@ async function makeProject(place, blocks, address) {
   await installSdk(place);
 }
 
-// As npm would lay it out, from the archive that would be published; it has no dependencies.
+// As npm would lay it out, from the archive that would be published; its tools need zod.
 async function installSdk(place) {
   const modules = join(place, "node_modules");
   await mkdir(join(modules, "@types"), { recursive: true });
   await symlink(join(TOOLS, "@types", "node"), join(modules, "@types", "node"));
+  await symlink(join(TOOLS, "zod"), join(modules, "zod"));
   const build = (await isBuilt()) ? ["--ignore-scripts"] : [];
   const options = ["--silent", ...build, "--pack-destination", place];
   const packed = await done("npm", ["pack", SDK, ...options], place);

@@ -5,6 +5,7 @@ mod connection;
 mod endpoint;
 mod files;
 mod keys;
+mod mcp;
 mod place;
 mod sandboxes;
 mod search;
@@ -29,6 +30,7 @@ pub(crate) use files::{
     TransferFlags, TreeFlags, WriteFlags,
 };
 pub(crate) use keys::{KeysCommand, KeysFlags, NewKeyFlags};
+pub(crate) use mcp::{CallFlags, McpFlags, Offered};
 pub(crate) use place::Place;
 pub(crate) use sandboxes::{Holder, NewSandboxFlags, SandboxCommand, SandboxFlags};
 pub(crate) use search::{SearchAlone, SearchFlags};
@@ -53,7 +55,8 @@ pub(crate) use watch::WatchFlags;
         sandkeep fs --dir ./demo tree                     work on a directory without a server\n  \
         sandkeep sandbox create alice                     make another sandbox on the server\n  \
         sandkeep keys create developer --sandbox alice    let somebody work in it\n  \
-        sandkeep snapshot create --store file:./store     keep a sandbox as it is now"
+        sandkeep snapshot create --store file:./store     keep a sandbox as it is now\n  \
+        sandkeep mcp ./demo                               offer a directory to a model"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -155,6 +158,17 @@ pub(crate) enum Command {
         sandkeep watch --dir ./demo")]
     Watch(Box<WatchFlags>),
 
+    /// Offer the files of a tree to a model, over standard input and output (MCP)
+    ///
+    /// The Model Context Protocol, as programs around a model speak it with a server that they start
+    /// themselves: tools to read, write, edit, list, search and compare files, and the files as
+    /// resources. Only messages are written to stdout, and log lines to stderr.
+    ///
+    /// A client that tells its roots is kept in those that lie in DIR; with none there, nothing can be
+    /// reached (--ignore-roots leaves them out).
+    #[command(after_help = mcp::AFTER_HELP)]
+    Mcp(Box<McpFlags>),
+
     /// Check a whole store, or copy it to another
     #[command(
         subcommand_required = true,
@@ -215,6 +229,7 @@ impl Cli {
                     (Command::Sandbox(flags), Some((_, given))) => flags.settle(given, early)?,
                     (Command::Keys(flags), Some((_, given))) => flags.settle(given, early)?,
                     (Command::Watch(flags), Some((_, given))) => flags.settle(given, early)?,
+                    (Command::Mcp(flags), Some((_, given))) => flags.settle(given, early)?,
                     (_, _) => {}
                 }
                 Ok((cli, matches))
@@ -238,6 +253,7 @@ impl Command {
             Self::Store(flags) => flags.output.style(),
             Self::Serve(_)
             | Self::Server(_)
+            | Self::Mcp(_)
             | Self::Openapi
             | Self::Completions { .. }
             | Self::Man { .. }
@@ -261,7 +277,8 @@ impl EarlyFlags {
             | Command::Search(_)
             | Command::Sandbox(_)
             | Command::Keys(_)
-            | Command::Watch(_) => Ok(()),
+            | Command::Watch(_)
+            | Command::Mcp(_) => Ok(()),
             Command::Snapshot(_)
             | Command::Stats(_)
             | Command::Gc(_)

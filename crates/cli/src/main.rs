@@ -64,6 +64,7 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         Command::Sandbox(flags) => sandboxes::run(&flags),
         Command::Keys(flags) => keys::run(&flags),
         Command::Watch(flags) => watch::run(&flags),
+        Command::Mcp(flags) => serve::mcp(&flags),
         Command::Store(flags) => store::run(&flags),
         Command::Openapi => reference::openapi(),
         Command::Completions { shell } => reference::completions(shell),

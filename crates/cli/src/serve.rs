@@ -5,6 +5,7 @@ mod container;
 mod directory;
 mod log;
 mod machine;
+mod mcp;
 mod network;
 mod place;
 mod records;
@@ -26,6 +27,7 @@ use crate::config::{Access, Confine, Listen, Many, ServeSettings};
 
 use log::Log;
 pub(crate) use machine::serve as server;
+pub(crate) use mcp::serve as mcp;
 use welcome::Welcome;
 
 /// How often the store of a server is freed of what nothing leads to any more.
@@ -93,6 +95,7 @@ impl Launch {
             },
             timeouts: server::Timeouts::default(),
             agents: server::AgentRoom::default(),
+            mcp: server::AgentRoom::of_mcp(),
             tools: self.tools.clone(),
             most_connections: self.most_connections,
             working_directory: self.working_directory.clone(),
@@ -132,7 +135,7 @@ fn sandbox(
     home: SandboxPath,
 ) -> Result<Sandbox> {
     let id = SandboxId::parse(id).context("the sandbox's id")?;
-    Ok(Sandbox { id, files: Arc::new(files), prefix, home })
+    Ok(Sandbox { id, files: Arc::new(files), prefix, home, is_system: false })
 }
 
 fn archive_limits(confine: &Confine) -> ArchiveLimits {

@@ -35,6 +35,7 @@ mod virtual_fs;
 mod walk;
 mod watch;
 mod within;
+mod without;
 mod workspace;
 
 pub use archive::{ArchiveFormat, ArchiveLimits, Unpacked};

@@ -47,6 +47,9 @@ pub struct Sandbox {
     pub prefix: SandboxPath,
     /// Where relative paths begin without a session.
     pub home: SandboxPath,
+    /// Whether its root is that of a whole system, a machine's or a container's, whose own
+    /// directories are nothing for tools.
+    pub is_system: bool,
 }
 
 impl Sandbox {

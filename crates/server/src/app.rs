@@ -43,6 +43,8 @@ pub struct App {
     /// The agents' clients that are connected by `/v2`.
     pub(crate) connections: faces::Connections,
     pub(crate) agents: AgentServers,
+    /// The clients that speak MCP.
+    pub(crate) mcp: faces::Desk,
     /// How much the tools may do.
     pub(crate) tools: ToolOptions,
     pub(crate) working_directory: SandboxPath,
@@ -55,6 +57,8 @@ pub struct App {
     pub(crate) peers: Peers,
     /// Asks connections to end after what they are doing, and what would never end to do so.
     pub(crate) ending: CancellationToken,
+    /// The origins of pages that may ask.
+    pub(crate) origins: Vec<String>,
     cors: CorsLayer,
 }
 
@@ -87,9 +91,11 @@ impl App {
             let what = "a server with no room for a connection";
             return Err(SetupError::new(what, "allow at least one connection"));
         }
+        let ending = CancellationToken::new();
         Ok(Arc::new(Self {
             gate: Gate::new(&options)?,
             cors: cors::layer(&options.cors)?,
+            origins: options.cors.origins,
             keys: Keys::new(registry.store()),
             audit: Audit::new(Some(registry.store()), options.audit, Retention::default()),
             quotas: Quotas::new(options.per_key),
@@ -97,6 +103,7 @@ impl App {
             sessions: Sessions::new(SESSIONS),
             connections: faces::Connections::new(options.agents),
             agents: AgentServers::new(),
+            mcp: faces::Desk::new(options.mcp, &ending),
             tools: options.tools,
             working_directory: options.working_directory,
             archive_limits: options.archive_limits,
@@ -105,7 +112,7 @@ impl App {
             most_connections: options.most_connections,
             metrics: Metrics::new(),
             peers: Peers::new(),
-            ending: CancellationToken::new(),
+            ending,
         }))
     }
 

@@ -227,6 +227,18 @@ fn check_origin(request: &Parts, origins: &[String]) -> Result<(), Problem> {
         .hint("start the server with --cors-allow-origin for this origin, or use a token"))
 }
 
+/// Refuses pages that were not invited, even if they show a token: for what a page might be misled to
+/// say for somebody else.
+pub(crate) fn refuse_pages(app: &App, request: &Parts) -> Result<(), Problem> {
+    let Some(origin) = request.headers.get(ORIGIN) else { return Ok(()) };
+    let mut invited = app.origins.iter();
+    if invited.any(|known| known == "*" || known.as_bytes() == origin) || is_own(origin, request) {
+        return Ok(());
+    }
+    Err(forbidden("this origin may not speak to the server")
+        .hint("start the server with --cors-allow-origin for this origin"))
+}
+
 fn is_own(origin: &HeaderValue, request: &Parts) -> bool {
     let sender = origin.to_str().ok().and_then(|text| text.split_once("://"));
     match (sender, spoken_host(request)) {

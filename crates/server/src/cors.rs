@@ -25,6 +25,7 @@ pub(crate) fn layer(cors: &Cors) -> Result<CorsLayer, SetupError> {
         CONTENT_RANGE,
         ACCEPT_RANGES,
         RETRY_AFTER,
+        HeaderName::from_static("mcp-session-id"),
         HeaderName::from_static("x-acp-connection-id"),
         HeaderName::from_static("x-acp-connection-name"),
         HeaderName::from_static("x-acp-event-id"),

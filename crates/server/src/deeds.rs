@@ -136,7 +136,13 @@ mod tests {
     async fn a_deed_whose_doer_goes_away_in_the_middle_is_written_down() {
         let (id, root) = (SandboxId::parse("main").unwrap(), SandboxPath::root());
         let files = Store::in_memory().create(&id, Limits::default()).await.unwrap();
-        let sandbox = Sandbox { id, files: Arc::new(files), prefix: root.clone(), home: root };
+        let sandbox = Sandbox {
+            id,
+            files: Arc::new(files),
+            prefix: root.clone(),
+            home: root,
+            is_system: false,
+        };
         let app = App::new(sandbox, Options::new(Access::Open)).unwrap();
         let recorder = Recorder::new(app.audit.clone(), Some(Actor::Token), Some("r-1".into()));
         let caller = Caller::owner(Some(Actor::Token));

@@ -20,6 +20,7 @@ mod framing;
 mod intake;
 mod json_body;
 mod jsonrpc;
+pub mod mcp;
 mod measured;
 mod media;
 mod metrics;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{Object, OpenApi, RefOr, Response, Type};
+use utoipa::openapi::{Object, OpenApi, RefOr, Required, Response, Type};
 use utoipa::{Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -68,6 +68,10 @@ fn refine_operation(operation: &mut Operation) {
         ("416", takes("Range") || is_tool),
         ("422", takes_json && !is_tool),
     ];
+    // No body means no arguments.
+    if is_tool && let Some(RefOr::T(body)) = &mut operation.request_body {
+        body.required = Some(Required::False);
+    }
     let responses = &mut operation.responses.responses;
     responses.retain(|status, _| possible.iter().all(|(name, is_so)| status != name || *is_so));
     for (status, response) in responses {

@@ -30,6 +30,8 @@ pub struct Options {
     pub per_key: PerKey,
     /// How many clients of agents may be connected, and for how long.
     pub agents: AgentRoom,
+    /// How many sessions of MCP may be open, and for how long.
+    pub mcp: AgentRoom,
     /// How much the tools may do, and where.
     pub tools: ToolOptions,
     /// Who else gets every event of the audit, as it comes.
@@ -52,6 +54,7 @@ impl Options {
             strip_workspace_prefix: false,
             per_key: PerKey::default(),
             agents: AgentRoom::default(),
+            mcp: AgentRoom::of_mcp(),
             tools: ToolOptions::default(),
             audit: None,
             host_names: None,
@@ -59,15 +62,22 @@ impl Options {
     }
 }
 
-/// How many clients of agents may be connected by `/v2`, and for how long.
+/// How many clients may be connected by `/v2`, or have a session of MCP, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentRoom {
     /// Of everybody together.
     pub most: usize,
     /// Of one key.
     pub each: usize,
-    /// How long a connection is kept that neither asks nor listens.
+    /// How long one is kept that neither asks nor listens.
     pub idle: Duration,
+}
+
+impl AgentRoom {
+    /// As usual for MCP, whose sessions take more than a connection of `/v2`.
+    pub fn of_mcp() -> Self {
+        Self { most: 2048, each: 512, idle: Duration::from_mins(30) }
+    }
 }
 
 impl Default for AgentRoom {
@@ -83,15 +93,12 @@ pub struct ToolOptions {
     pub programs: Settings,
     /// For models, which call by MCP.
     pub models: Settings,
-    /// Whether the sandbox that the server is started with is a whole system, whose own directories
-    /// no tool has business with.
-    pub main_is_system: bool,
 }
 
 impl Default for ToolOptions {
     fn default() -> Self {
         let (programs, models) = (Settings::for_programs(), Settings::for_models());
-        Self { programs, models, main_is_system: false }
+        Self { programs, models }
     }
 }
 

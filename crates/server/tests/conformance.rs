@@ -96,7 +96,8 @@ fn virtual_tree(url: &str, limits: Limits, face: Face) -> Arc<dyn FileSystem> {
 fn served(files: Arc<dyn FileSystem>, face: Face) -> Arc<dyn FileSystem> {
     let (prefix, home) = (SandboxPath::root(), SandboxPath::root());
     let options = Options::new(Access::Token(TOKEN.to_owned()));
-    let app = App::new(Sandbox { id: id(), files, prefix, home }, options).unwrap();
+    let app =
+        App::new(Sandbox { id: id(), files, prefix, home, is_system: false }, options).unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

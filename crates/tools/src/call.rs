@@ -74,7 +74,7 @@ impl Call {
         };
         let outcome = match tokio::time::timeout(self.settings.timeout, work).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(self.too_slow()),
+            Err(_) => Err(self.too_slow(tool)),
         };
         let metadata = Metadata {
             tool: tool.name.to_owned(),
@@ -111,6 +111,18 @@ impl Call {
         self.path(raw.unwrap_or("."))
     }
 
+    /// Where a path leads that a caller wants to look at, and a hold on the part of the tree in which
+    /// that must stay: for those who show files without a tool.
+    pub fn look_at(&self, raw: &str) -> Result<(Workspace, SandboxPath)> {
+        let path = self.path(raw)?;
+        Ok((self.at(&path, Manner::Follow)?, path))
+    }
+
+    /// Whether a path that was found in a listing may be told.
+    pub fn shows(&self, path: &SandboxPath) -> bool {
+        self.reach().shows(path)
+    }
+
     /// A path as the caller sees it.
     pub(crate) fn shown(&self, path: &SandboxPath) -> String {
         self.workspace.sandbox().outward(path)
@@ -124,6 +136,15 @@ impl Call {
     pub(crate) fn at(&self, path: &SandboxPath, manner: Manner) -> Result<Workspace> {
         let part = self.reach().part(path, manner)?;
         self.workspace.confined(&part)
+    }
+
+    /// A hold to look at all of a directory, or at a file, that one may see.
+    pub(crate) fn to_look(&self, path: &SandboxPath) -> Result<Workspace> {
+        let held = self.at(path, Manner::Follow)?;
+        if self.reach().is_clear(path) {
+            return Ok(held);
+        }
+        Ok(held.without(&self.settings.blocked_paths))
     }
 
     /// A hold on one part of the tree for an operation on two paths, if there is one.
@@ -148,10 +169,18 @@ impl Call {
         }
     }
 
-    fn too_slow(&self) -> Failure {
+    fn too_slow(&self, tool: &'static ToolEntry) -> Failure {
         let most = self.settings.timeout.as_millis();
         let message = format!("the call took longer than the {most} ms that it may");
-        Error::new(ErrorKind::Timeout, message).into()
+        let error = Error::new(ErrorKind::Timeout, message);
+        if tool.only_looks() {
+            return error.into();
+        }
+        // Whoever waits no longer does not know: it may have been done at the last moment.
+        Failure::with_hint(
+            error,
+            "nothing is half done; look whether it was done before you repeat it",
+        )
     }
 
     /// The first path among the arguments that is none of this sandbox, as it is spelled.

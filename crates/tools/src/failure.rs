@@ -7,10 +7,11 @@ use futures::TryStreamExt as _;
 
 use crate::call::Call;
 use crate::outcome::{Metadata, ToolResult};
-use crate::reach::Manner;
 
 /// How many names of a directory are looked at for one that is like the one that is missing.
 const MOST_NAMES: usize = 2000;
+/// How many letters are compared with letters at most: nobody else runs meanwhile.
+const MOST_COMPARED: usize = 4 << 20;
 /// How many such names are told.
 const MOST_SUGGESTIONS: usize = 3;
 /// How long they are looked for.
@@ -51,6 +52,13 @@ impl Failure {
             "." | "" => what,
             place => format!("`{place}`: {what}"),
         };
+        let hint = format!("call `{tool}` with arguments that fit its schema");
+        Self::with_hint(Error::new(ErrorKind::InvalidArgument, message), hint)
+    }
+
+    /// Arguments that have no names.
+    pub(crate) fn no_object(tool: &str) -> Self {
+        let message = "the arguments must be an object";
         let hint = format!("call `{tool}` with arguments that fit its schema");
         Self::with_hint(Error::new(ErrorKind::InvalidArgument, message), hint)
     }
@@ -124,7 +132,7 @@ fn shortened(mut text: String) -> String {
 async fn near_names(call: &Call, path: &SandboxPath) -> Vec<String> {
     let mut missing = path.clone();
     while let Some(parent) = missing.parent() {
-        let names = match call.at(&parent, Manner::Follow) {
+        let names = match call.to_look(&parent) {
             Ok(held) => held.list(&parent, Page { after: None, limit: Some(MOST_NAMES) }).await,
             Err(err) => Err(err),
         };
@@ -133,8 +141,10 @@ async fn near_names(call: &Call, path: &SandboxPath) -> Vec<String> {
                 let wanted = missing.name().to_lowercase();
                 let found: Vec<SandboxPath> =
                     entries.map_ok(|entry| entry.path).try_collect().await.unwrap_or_default();
-                let found: Vec<SandboxPath> =
-                    found.into_iter().filter(|path| call.reach().shows(path)).collect();
+                // It is there: something else is missing.
+                if found.contains(&missing) {
+                    return Vec::new();
+                }
                 return alike(&wanted, &found).map(|path| call.shown(path)).collect();
             }
             Err(err) if err.kind() == ErrorKind::NotFound => missing = parent,
@@ -146,8 +156,13 @@ async fn near_names(call: &Call, path: &SandboxPath) -> Vec<String> {
 
 fn alike<'a>(wanted: &str, found: &'a [SandboxPath]) -> impl Iterator<Item = &'a SandboxPath> {
     let mut scored: Vec<(f64, &SandboxPath)> = Vec::new();
+    let mut compared = 0;
     for path in found {
         let name = path.name().to_lowercase();
+        compared += wanted.len() * name.len();
+        if compared > MOST_COMPARED {
+            break;
+        }
         let score = strsim::jaro_winkler(wanted, &name)
             .max(strsim::normalized_damerau_levenshtein(wanted, &name));
         if score >= ALIKE {
@@ -216,5 +231,23 @@ pub fn hint(kind: ErrorKind) -> &'static str {
         ErrorKind::SessionNotFound => "open the session first",
         ErrorKind::SessionExists => "use the session as it is, or choose another id",
         ErrorKind::Io => "the server's log says more",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::DotDot;
+
+    use super::*;
+
+    #[test]
+    fn long_names_are_compared_only_as_long_as_nobody_waits() {
+        let path = |name: &str| SandboxPath::parse(&format!("/{name}"), DotDot::Refuse).unwrap();
+        let long = "x".repeat(250);
+        let mut found = vec![path(&"y".repeat(250)); 2000];
+        found.push(path(&long));
+        assert_eq!(alike(&long, &found).count(), 0);
+        found.insert(0, path(&long));
+        assert_eq!(alike(&long, &found).count(), 1);
     }
 }

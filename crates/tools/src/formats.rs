@@ -70,3 +70,18 @@ fn annotations(tool: &ToolEntry) -> Value {
         "openWorldHint": false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::TOOLS;
+
+    /// Clients are made of this file: see `sdks/typescript/scripts/generate_tools.mjs`.
+    #[test]
+    fn the_committed_list_is_the_list() {
+        let tools: Vec<Value> = TOOLS.iter().map(|tool| Format::JsonSchema.spell(tool)).collect();
+        let list = format!("{}\n", serde_json::to_string_pretty(&tools).unwrap());
+        let committed = include_str!("../../../contract/tools.json");
+        assert!(committed == list, "contract/tools.json should be:\n{list}");
+    }
+}

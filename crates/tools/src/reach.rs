@@ -55,8 +55,11 @@ impl<'a> Reach<'a> {
         let (floor, _) = (self.demand(one)?, self.demand(other)?);
         let parent = one.parent().unwrap_or_else(SandboxPath::root);
         let narrowest = if parent.starts_with(floor) { parent } else { one.clone() };
-        let common = self.widest_clear(floor, &narrowest);
-        Ok(common.filter(|part| other.starts_with(part)))
+        match self.widest_clear(floor, &narrowest) {
+            Some(part) => Ok(Some(part).filter(|part| other.starts_with(part))),
+            // Between two names of one directory no link can lie.
+            None => Ok(other.parent().filter(|parent| *parent == narrowest)),
+        }
     }
 
     /// Refuses to change what holds something that is blocked.
@@ -83,7 +86,8 @@ impl<'a> Reach<'a> {
         self.blocked.iter().any(|blocked| path.starts_with(blocked))
     }
 
-    fn is_clear(self, part: &SandboxPath) -> bool {
+    /// Whether nothing in it is blocked.
+    pub(crate) fn is_clear(self, part: &SandboxPath) -> bool {
         !self.blocked.iter().any(|blocked| blocked.starts_with(part))
     }
 

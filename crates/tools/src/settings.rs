@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::{Error, ErrorKind, Result, Sandbox, SandboxPath};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::encoding::TextEncoding;
 use crate::shown::locate;
@@ -129,7 +129,8 @@ pub struct CallSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_paths: Option<Vec<String>>,
     /// Those that may not.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub blocked_paths: Vec<String>,
     /// How long the call may take, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +142,16 @@ pub struct CallSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_entries: Option<usize>,
     /// Whether nothing may be changed.
+    #[serde(deserialize_with = "or_default")]
+    #[schemars(with = "Option<bool>")]
     pub read_only: bool,
+}
+
+/// Some clients spell out what they leave out.
+fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    from: D,
+) -> std::result::Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 fn lesser<N: Copy + PartialOrd + Display + From<bool>>(

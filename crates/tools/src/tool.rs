@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 
 use engine::Workspace;
-use schemars::JsonSchema;
 use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -19,6 +20,9 @@ use crate::tools::{
     AppendFile, Batch, Copy, CreateDirectory, Delete, Diff, EditFile, Exists, FileInfo,
     ListDirectory, ListSnapshots, Move, ReadFile, Restore, Search, TakeSnapshot, Tree, WriteFile,
 };
+
+/// What the widths of numbers are called by those who make schemas of types.
+const WIDTHS: [&str; 5] = ["uint", "uint32", "uint64", "int64", "double"];
 
 /// Every tool, in the order in which they are offered. A new one is one line.
 pub static TOOLS: [ToolEntry; 18] = [
@@ -176,6 +180,7 @@ pub async fn offered(workspace: &Workspace, read_only: bool) -> Vec<&'static Too
 
 fn run<T: Tool>(arguments: Value, call: &Call) -> Running<'_> {
     Box::pin(async move {
+        let arguments = object(arguments).ok_or_else(|| Failure::no_object(T::NAME))?;
         let tool: T = serde_path_to_error::deserialize(arguments)
             .map_err(|err| Failure::bad_arguments(&err, T::NAME))?;
         let Done { data, metadata, text } = tool.run(call).await?;
@@ -184,10 +189,39 @@ fn run<T: Tool>(arguments: Value, call: &Call) -> Running<'_> {
     })
 }
 
+/// Arguments as they are read. Who sends none means that there are none, and `2.0` is a whole number
+/// in JSON, as the schema has it.
+fn object(arguments: Value) -> Option<Value> {
+    match arguments {
+        Value::Null => Some(json!({})),
+        Value::Object(_) => Some(whole_numbers(arguments)),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
+    }
+}
+
+fn whole_numbers(value: Value) -> Value {
+    // Beyond it, not every whole number has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < EXACT => {
+                Value::from(float as i64)
+            }
+            _ => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(whole_numbers).collect(),
+        Value::Object(map) => {
+            Value::Object(map.into_iter().map(|(name, one)| (name, whole_numbers(one))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => value,
+    }
+}
+
 fn schemas<T: Tool>() -> Schemas {
     let mut input = schema_of::<T>(Contract::Deserialize);
     let description = input.remove("description");
-    let description = description.and_then(|text| text.as_str().map(one_line)).unwrap_or_default();
+    let description =
+        description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
     for odd in ["$schema", "title"] {
         input.remove(odd);
     }
@@ -196,14 +230,42 @@ fn schemas<T: Tool>() -> Schemas {
     Schemas { description, input, output: envelope(schema_of::<T::Output>(Contract::Serialize)) }
 }
 
+/// The schema of what is read, or of what is written: there, fields that are left out are not required.
 fn schema_of<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
-    // Not every model's maker follows references.
     let settings = SchemaSettings::draft2020_12().with(|settings| {
+        // Not every model's maker follows references.
         settings.inline_subschemas = true;
         settings.contract = contract;
+        settings.transforms.push(Box::new(RecursiveTransform(without_width)));
     });
-    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    join_lines(&mut schema);
     schema.as_object().cloned().unwrap_or_default()
+}
+
+/// Makes one line of every description in a schema.
+fn join_lines(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (name, value) in map {
+                match (name.as_str(), value) {
+                    ("description", Value::String(text)) => *text = one_line(text),
+                    (_, value) => join_lines(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(join_lines),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Leaves out how wide a number is here: those are no formats of the standard, and validators complain of
+/// each.
+fn without_width(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str);
+    if format.is_some_and(|format| WIDTHS.contains(&format)) {
+        schema.remove("format");
+    }
 }
 
 /// The schema of a result, made of that of its data.

@@ -1,12 +1,11 @@
 // Makes src/generated/schemas.ts out of contract/openapi.json: the shapes that the native interface
 // speaks of, with names as TypeScript has them. `--check` only looks whether it is current.
 
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { camel, kept } from "./generated.mjs";
 
 const home = fileURLToPath(new URL("..", import.meta.url));
-const target = `${home}/src/generated/schemas.ts`;
 const contract = JSON.parse(readFileSync(`${home}/../../contract/openapi.json`, "utf8"));
 
 /** The routes that this package speaks. */
@@ -76,11 +75,7 @@ ${body}
 /** Fields whose keys are the caller's own words. */
 export const FIELDS_WITH_OWN_KEYS: ReadonlySet<string> = new Set([${fields.join(", ")}]);
 `;
-  const made = formatted(text);
-  if (!process.argv.includes("--check")) return writeFileSync(target, made);
-  if (readFileSync(target, "utf8") === made) return;
-  console.error("src/generated is not what contract/openapi.json says: run `npm run generate`");
-  process.exitCode = 1;
+  kept("src/generated/schemas.ts", "contract/openapi.json", text);
 }
 
 /** Every schema that one of the routes leads to. */
@@ -153,14 +148,4 @@ function documented({ description, example }) {
 
 function named(name) {
   return NAMES[name] ?? name;
-}
-
-function camel(name) {
-  return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
-}
-
-function formatted(text) {
-  const biome = fileURLToPath(import.meta.resolve("@biomejs/biome/bin/biome"));
-  const args = [biome, "format", "--stdin-file-path=src/generated/schemas.ts"];
-  return execFileSync(process.execPath, args, { cwd: home, input: text, encoding: "utf8" });
 }

@@ -8,10 +8,12 @@ const biome = fileURLToPath(import.meta.resolve("@biomejs/biome/bin/biome"));
 
 const PARTS = {
   "the shapes are those of the contract": ["scripts/generate.mjs", "--check"],
+  "the tools are those of the contract": ["scripts/generate_tools.mjs", "--check"],
   "the code is formatted and without warnings": [biome, "ci", "--colors=off", "."],
   "it builds, with its types": ["scripts/build.mjs"],
   "its promises, in every runtime, and its memory": tests("runtimes", "memory", "restart"),
   "the package as it is installed, and the examples of the README": tests("package", "readme"),
+  "the tools as they are installed, with frameworks": tests("tools"),
 };
 
 function tests(...names) {

@@ -51,6 +51,7 @@ export type ErrorKind =
   | "in_doubt"
   | "sandbox_not_found"
   | "session_not_found"
+  | "tool_not_found"
   | "session_exists"
   | "io"
   | "unsupported_agent"

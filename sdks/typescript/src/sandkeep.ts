@@ -47,6 +47,11 @@ export class Sandkeep {
     this.files = new DefaultFiles(this.#transport);
   }
 
+  /** @internal The way to the server, for other parts of this package. */
+  static transportOf(keep: Sandkeep): Transport {
+    return keep.#transport;
+  }
+
   /** A sandbox by its id. It asks nothing of the server. */
   sandbox(id: string): Sandbox {
     return new Sandbox(this.#transport, id);

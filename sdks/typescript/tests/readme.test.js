@@ -21,7 +21,7 @@ describe("the README", () => {
 
   before(async () => {
     [server, pack] = await Promise.all([serveSandboxes(), packed()]);
-    user = await project("module", pack.archive);
+    user = await project("module", pack.archive, ["zod"]);
     for (const [at, { code }] of examples.entries()) {
       await user.write(`src/example-${at}.ts`, program(code, server.baseUrl));
     }

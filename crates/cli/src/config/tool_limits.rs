@@ -116,7 +116,6 @@ impl ToolLimits {
         Ok(server::ToolOptions {
             programs: self.applied_to(Settings::for_programs())?,
             models: self.applied_to(Settings::for_models())?,
-            main_is_system: false,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, anyhow};
 use engine::{
-    AttachTarget, AttachedFs, AttachedOptions, ErrorKind, Limits, MainKind, SandboxKind,
+    AttachTarget, AttachedFs, AttachedOptions, ErrorKind, Limits, MainKind, Sandbox, SandboxKind,
     SandboxPath,
 };
 
@@ -20,8 +20,7 @@ pub(super) fn serve(
     (target, path): (AttachTarget, SandboxPath),
 ) -> Result<()> {
     let ServeSettings { listen, confine, attach, many, tools, access, .. } = settings;
-    // What a whole container holds beside its work is nothing for tools.
-    let tools = server::ToolOptions { main_is_system: path.is_root(), ..tools.options()? };
+    let tools = tools.options()?;
     let mut log = Log::start(&listen)?;
     let addresses = network::guarded_addresses(&listen, &access)?;
     let prefix = place::given_prefix(confine.root_prefix.as_deref().unwrap_or("/"))?;
@@ -41,7 +40,8 @@ pub(super) fn serve(
         runtime.block_on(records.open_container((&target, &path), options, &attach))?;
     let kind = SandboxKind::Attached { target: target.clone(), path: path.clone() };
     let kind = MainKind::Apart(kind, options.limits);
-    let main = (sandbox(confine.sandbox(), files, prefix, SandboxPath::root())?, kind);
+    let main = sandbox(confine.sandbox(), files, prefix, SandboxPath::root())?;
+    let main = (Sandbox { is_system: path.is_root(), ..main }, kind);
     let registry = records::registry(store, main, host_roots, (&confine, &many, &attach))?;
     let scope = Scope::Container { target: target.to_string(), path: path.to_string() };
     let launch = Launch {
@@ -51,10 +51,10 @@ pub(super) fn serve(
         working_directory: SandboxPath::root(),
         archive_limits: archive_limits(&confine),
         most_connections: confine.most_connections(),
+        tools,
         registry,
         many,
         audit,
-        tools,
         listen,
     };
     runtime.block_on(launch.run(&log))

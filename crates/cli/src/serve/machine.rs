@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use engine::{
-    ArchiveLimits, Durability, HostFs, HostOptions, Limits, MainKind, Mounts, SandboxKind,
+    ArchiveLimits, Durability, HostFs, HostOptions, Limits, MainKind, Mounts, Sandbox, SandboxKind,
     SandboxPath, Store,
 };
 
@@ -43,6 +43,7 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
         HostFs::open(root, options).context("the files of this machine cannot be served")?;
     files.tend().context("the files of this machine cannot be tended")?;
     let sandbox = sandbox(MAIN, files, SandboxPath::root(), place::home(root))?;
+    let sandbox = Sandbox { is_system: true, ..sandbox };
     let kind = SandboxKind::Host { root: "/".into(), made: false };
     let main = (sandbox, MainKind::Apart(kind, Limits::default()));
     let usual = (&Confine::default(), &Many::usual(), &Attach::usual());
@@ -57,8 +58,7 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
         registry,
         many: Many::usual(),
         audit: None,
-        // The machine's own directories are nothing for tools, though they are for `/v1/fs`.
-        tools: server::ToolOptions { main_is_system: true, ..Default::default() },
+        tools: server::ToolOptions::default(),
         listen,
     };
     runtime(threads)?.block_on(launch.run(&log))

@@ -86,12 +86,31 @@ fn every_key_is_read_from_the_file() {
         ("json", "true"),
     ];
     let text: String = keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
-    fs::write(site.path("work/sandkeep.toml"), text).unwrap();
+    let tools: String = TOOLS.iter().map(|(key, _, value)| format!("{key} = {value}\n")).collect();
+    fs::write(site.path("work/sandkeep.toml"), format!("{text}[tools]\n{tools}")).unwrap();
     let said = settings(&mut site.sandkeep(), &[]);
-    let expected: Vec<String> =
-        keys.iter().map(|(key, value)| format!("{key} = {value}  # file")).collect();
-    let found: Vec<&str> = said.lines().filter(|line| !line.starts_with("# ")).collect();
-    assert_eq!(found, expected);
+    let line = |key: &str, value: &str| format!("{key} = {value}  # file");
+    let mut expected: Vec<String> = keys.iter().map(|(key, value)| line(key, value)).collect();
+    expected.push("[tools]".to_owned());
+    expected.extend(TOOLS.iter().map(|(key, _, value)| line(key, value)));
+    assert_eq!(set(&said), expected);
+}
+
+/// What concerns the tools: the key, in the environment, and as it is told.
+const TOOLS: [(&str, &str, &str); 8] = [
+    ("default-encoding", "shift_jis", "\"shift_jis\""),
+    ("max-file-size", "1k", "\"1KiB\""),
+    ("max-result-bytes", "2KiB", "\"2KiB\""),
+    ("allowed-path", "src,docs", "[\"src\", \"docs\"]"),
+    ("blocked-path", "src/secret", "[\"src/secret\"]"),
+    ("timeout", "2s", "\"2s\""),
+    ("max-depth", "3", "3"),
+    ("max-entries", "4", "4"),
+];
+
+/// The lines of settings that are set.
+fn set(said: &str) -> Vec<&str> {
+    said.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).collect()
 }
 
 #[test]
@@ -134,14 +153,19 @@ fn every_key_is_read_from_the_environment() {
         ("json", "true", "true"),
     ];
     let mut command = site.sandkeep();
+    let name = |key: &str| format!("SANDKEEP_{}", key.to_uppercase().replace('-', "_"));
     for (key, value, _) in keys {
-        command.env(format!("SANDKEEP_{}", key.to_uppercase().replace('-', "_")), value);
+        command.env(name(key), value);
+    }
+    for (key, value, _) in TOOLS {
+        command.env(name(&format!("tools-{key}")), value);
     }
     let said = settings(&mut command, &[]);
-    let expected: Vec<String> =
-        keys.iter().map(|(key, _, value)| format!("{key} = {value}  # environment")).collect();
-    let found: Vec<&str> = said.lines().filter(|line| !line.starts_with("# ")).collect();
-    assert_eq!(found, expected);
+    let line = |key: &str, value: &str| format!("{key} = {value}  # environment");
+    let mut expected: Vec<String> = keys.iter().map(|(key, _, value)| line(key, value)).collect();
+    expected.push("[tools]".to_owned());
+    expected.extend(TOOLS.iter().map(|(key, _, value)| line(key, value)));
+    assert_eq!(set(&said), expected);
 }
 
 #[test]

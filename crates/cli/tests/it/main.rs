@@ -21,6 +21,8 @@ mod keep;
 mod keys;
 mod log;
 mod many;
+mod mcp;
+mod packaging;
 mod reach;
 mod reference;
 mod refusals;
@@ -32,6 +34,7 @@ mod site;
 mod snapshot;
 mod store;
 mod store_copy;
+mod tools;
 mod transfer;
 mod watch;
 

@@ -37,6 +37,7 @@ promises! {
     a_restore_of_a_file_leaves_the_rest needs Snapshots;
     a_restore_of_what_was_not_there_removes_it needs Snapshots;
     a_restore_makes_parents_that_are_gone needs Snapshots;
+    a_restore_follows_no_link_on_the_way needs Snapshots, Links;
     a_restore_of_what_never_changed_changes_nothing needs Snapshots;
     a_restore_beyond_the_limit_changes_nothing needs Snapshots within HUNDRED_IN_ALL;
     a_restore_within_a_full_tree_needs_room_for_the_difference_only
@@ -293,6 +294,21 @@ async fn a_restore_makes_parents_that_are_gone(tree: Tree) {
     restore(&tree, "before", "/dir/sub/deep").await.unwrap();
     assert_eq!(tree.text("/dir/sub/deep").await, "deep");
     assert_eq!(tree.names("/dir").await, ["sub"]);
+}
+
+async fn a_restore_follows_no_link_on_the_way(tree: Tree) {
+    tree.put("/there/file", "old").await;
+    tree.symlink(&at("/link"), "there").await.unwrap();
+    take(&tree, "linked").await;
+    tree.put("/there/file", "new").await;
+    assert!(restore(&tree, "linked", "/link/file").await.is_err());
+    assert_eq!(tree.text("/there/file").await, "new");
+    // Nor one that was there then.
+    tree.remove(&at("/link"), Depth::One, If::Always).await.unwrap();
+    tree.put("/link/file", "mine").await;
+    assert!(restore(&tree, "linked", "/link/file").await.is_err());
+    assert_eq!(tree.text("/link/file").await, "mine");
+    assert_eq!(tree.text("/there/file").await, "new");
 }
 
 async fn a_restore_of_what_never_changed_changes_nothing(tree: Tree) {

@@ -51,7 +51,8 @@ impl Registry {
             return Ok(Some(sandbox));
         }
         let prefix = record.as_ref().map_or_else(SandboxPath::root, |found| found.prefix.clone());
-        let sandbox = |files| Sandbox { id: id.clone(), files, prefix, home: SandboxPath::root() };
+        let home = SandboxPath::root();
+        let sandbox = |files| Sandbox { id: id.clone(), files, prefix, home, is_system: false };
         let opened = match record.as_ref().map(|it| &it.home) {
             Some(Home::Directory(directory)) => {
                 // A directory with limits is counted, which may take long: one does it for all.
@@ -66,7 +67,9 @@ impl Registry {
             Some(Home::Attached(attached)) => {
                 let kept = (self.shared.store.clone(), id.clone());
                 let files = self.shared.attachments.find(attached, kept)?;
-                OpenSandbox::new(sandbox(Arc::new(files)), record, None)
+                let is_system = attached.path.is_root();
+                let sandbox = Sandbox { is_system, ..sandbox(Arc::new(files)) };
+                OpenSandbox::new(sandbox, record, None)
             }
             Some(Home::Store) | None => {
                 let tree = self.virtual_tree(id).await?;

@@ -210,7 +210,7 @@ mod tests {
         let root = SandboxPath::root();
         let files = Arc::new(tree);
         OpenSandbox::new(
-            Sandbox { id: id(name), files, prefix: root.clone(), home: root },
+            Sandbox { id: id(name), files, prefix: root.clone(), home: root, is_system: false },
             None,
             None,
         )

@@ -49,7 +49,8 @@ pub trait Snapshots: fmt::Debug + Send + Sync + 'static {
     /// not what there is.
     async fn diff(&self, from: Point, to: Point) -> Result<DifferenceStream>;
 
-    /// Brings back the tree at `path` as it was; the root brings back everything.
+    /// Brings back the tree at `path` as it was; the root brings back everything. A path with a link
+    /// on the way, then or now, is refused: it would mean two places.
     async fn restore(&self, id: &SnapshotId, path: &SandboxPath) -> Result<()>;
 
     /// Makes a new sandbox that begins as a copy.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{DifferenceStream, NewSnapshot, Point, Record, Snapshot, SnapshotId, Snapshots};
-use crate::tree::{End, LARGEST_FILE, resolve};
+use crate::tree::{End, LARGEST_FILE, resolve_within};
 use crate::virtual_fs::{Change, Hold, Root, Trunk, VirtualFs, now};
 use crate::{ByteStream, FileSystem, Limits, Links, Result, SandboxId, SandboxPath};
 
@@ -37,15 +37,18 @@ impl Snapshots for VirtualFs {
 
     async fn restore(&self, id: &SnapshotId, path: &SandboxPath) -> Result<()> {
         let state = self.trunk().state_to_copy(&Point::Snapshot(id.clone())).await?;
+        // A link on the way may lead elsewhere in either state, so that what is asked for and what
+        // is meant would differ.
+        let above = path.parent().unwrap_or_else(SandboxPath::root);
         let find = self.trunk().read(&state, |root, source| {
-            Ok(match resolve(&root.tree, path, Links::Keep, source)?.end {
+            Ok(match resolve_within(&root.tree, &above, path, Links::Keep, source)?.end {
                 End::Root => Some(root.tree.clone()),
                 End::Item(item) => Some(item.node.clone()),
                 End::Missing(_) => None,
             })
         });
         let node = find.await?;
-        let change = Change::Restore { path: path.clone(), node };
+        let change = Change::Restore { path: path.clone(), node }.within(&above);
         self.trunk().change_holding(change, Some(Hold::State(state))).await.map(drop)
     }
 

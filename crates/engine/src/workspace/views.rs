@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Workspace;
+use crate::without::Without;
 use crate::{
     EntryStream, ErrorKind, FindingStream, ListQuery, Result, Sandbox, SandboxPath, SearchQuery,
     list_tree, search,
@@ -17,6 +18,15 @@ impl Workspace {
         let files = self.sandbox.files.within(part)?;
         let sandbox = Sandbox { files, ..Sandbox::clone(&self.sandbox) };
         Ok(Self { sandbox: Arc::new(sandbox), ..self.clone() })
+    }
+
+    /// The same hold to look at everything but what is at `hidden` and beneath it: nothing tells
+    /// that it is there, and no link leads to it.
+    #[must_use]
+    pub fn without(&self, hidden: &[SandboxPath]) -> Self {
+        let files = Without::of(Arc::clone(&self.sandbox.files), hidden);
+        let sandbox = Sandbox { files, ..Sandbox::clone(&self.sandbox) };
+        Self { sandbox: Arc::new(sandbox), ..self.clone() }
     }
 
     /// Whether the tree keeps snapshots.

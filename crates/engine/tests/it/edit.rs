@@ -119,7 +119,8 @@ async fn whoever_may_look_may_see_what_an_edit_would_do() {
     let files = memory().await;
     write(&files, "/f", "old").await;
     let (prefix, home) = (SandboxPath::root(), SandboxPath::root());
-    let sandbox = Sandbox { id: id("trial"), files: Arc::new(files), prefix, home };
+    let sandbox =
+        Sandbox { id: id("trial"), files: Arc::new(files), prefix, home, is_system: false };
     let sandbox = Arc::new(sandbox);
     let viewer = Workspace::new(Arc::clone(&sandbox), Role::Viewer, None);
     let dry = Edit { dry_run: true, ..instead("old", "new") };

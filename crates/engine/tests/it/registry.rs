@@ -27,7 +27,8 @@ async fn stores() -> Vec<(Store, Option<TempDir>)> {
 async fn registry(store: Store, host_roots: &[&Path]) -> Registry {
     let files = Arc::new(store.sandbox_or_new(&id("main"), Limits::default()).await.unwrap());
     let root = SandboxPath::root();
-    let main = Sandbox { id: id("main"), files, prefix: root.clone(), home: root };
+    let main =
+        Sandbox { id: id("main"), files, prefix: root.clone(), home: root, is_system: false };
     let host_roots = host_roots.iter().map(|path| path.to_path_buf()).collect();
     let options = RegistryOptions { host_roots, ..RegistryOptions::default() };
     Registry::new(store, (main, MainKind::Stored), &options).unwrap()

@@ -2,6 +2,7 @@
 
 mod acp;
 mod fs_v1;
+mod mcp;
 mod meta;
 mod sandboxes_v1;
 mod tools;
@@ -22,6 +23,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::visit::id_in;
 pub(crate) use acp::{AgentServers, Connections};
+pub(crate) use mcp::Desk;
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
 
@@ -70,8 +72,9 @@ pub(crate) enum Named {
 
 /// Which sandbox a request is about. Each face speaks for its own routes.
 pub(crate) fn named(route: &str, method: &Method, uri: &Uri) -> Named {
-    let is_own = fs_v1::speaks_for(route) || acp::is_inside(route);
-    let is_named = sandboxes_v1::is_inside(route) || tools::speaks_for(route);
+    let is_own = fs_v1::speaks_for(route) || acp::is_inside(route) || mcp::speaks_for(route);
+    let is_named =
+        sandboxes_v1::is_inside(route) || tools::speaks_for(route) || mcp::speaks_for(route);
     match sandbox_in(route, uri).filter(|_| is_named) {
         Some(id) => Named::ById(id),
         None if is_own || tools::is_call(route, method) => Named::Own,
@@ -83,7 +86,7 @@ pub(crate) fn named(route: &str, method: &Method, uri: &Uri) -> Named {
 pub(crate) fn sandbox_in(route: &str, uri: &Uri) -> Option<Result<SandboxId, Problem>> {
     if sandboxes_v1::names_sandbox(route) {
         Some(id_in(uri).map_err(|err| problem(&err)))
-    } else if tools::speaks_for(route) {
+    } else if tools::speaks_for(route) || mcp::speaks_for(route) {
         tools::sandbox_in(uri)
     } else {
         None
@@ -96,6 +99,7 @@ pub(crate) fn operation(route: &str, method: &Method) -> Option<&'static str> {
         .or_else(|| sandboxes_v1::operation(route, method))
         .or_else(|| acp::operation(route, method))
         .or_else(|| tools::operation(route, method))
+        .or_else(|| mcp::operation(route, method))
         .or_else(|| meta::operation(route))
 }
 
@@ -113,6 +117,8 @@ pub(crate) fn subject(route: &str, uri: &Uri, sandbox: Option<&Sandbox>, strip: 
         fs_v1::subject(uri, sandbox)
     } else if acp::speaks_for(route) {
         acp::subject(uri)
+    } else if mcp::speaks_for(route) {
+        Subject::default()
     } else if tools::speaks_for(route) {
         tools::subject(uri)
     } else {
@@ -145,6 +151,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .merge(sandboxes_v1::routes())
         .merge(acp::routes())
         .merge(tools::routes())
+        .merge(mcp::routes())
         .merge(meta::guarded())
 }
 

@@ -89,6 +89,7 @@ fn may_be_sent(request: &Request) -> bool {
     !names_session
         && !path.starts_with("/v1/sessions")
         && !path.starts_with("/v2/rpc")
+        && path != "/mcp"
         && !request.headers().contains_key(FORWARDED)
 }
 

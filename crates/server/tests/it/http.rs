@@ -37,9 +37,19 @@ impl Server {
     }
 
     pub(crate) async fn limited(options: Options, limits: Limits) -> Self {
+        Self::of(options, limits, false).await
+    }
+
+    /// One whose directory is the root of a whole system.
+    pub(crate) async fn of_a_system() -> Self {
+        Self::of(Options::new(Access::Open), Limits::default(), true).await
+    }
+
+    async fn of(options: Options, limits: Limits, is_system: bool) -> Self {
         let staging = tempfile::tempdir().unwrap();
         let directory = tempfile::tempdir_in(staging.path()).unwrap();
-        let app = App::new(sandbox(&directory, &staging, limits), options).unwrap();
+        let sandbox = Sandbox { is_system, ..sandbox(&directory, &staging, limits) };
+        let app = App::new(sandbox, options).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -119,6 +129,7 @@ fn sandbox(directory: &TempDir, staging: &TempDir, limits: Limits) -> Sandbox {
         files: Arc::new(HostFs::open(directory.path(), host).unwrap()),
         prefix: SandboxPath::parse(root, engine::DotDot::Refuse).unwrap(),
         home: SandboxPath::root(),
+        is_system: false,
     }
 }
 

@@ -20,6 +20,7 @@ mod http;
 mod keys;
 mod listing;
 mod logs;
+mod mcp;
 mod meta;
 mod patch;
 mod ranges;

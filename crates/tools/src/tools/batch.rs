@@ -43,12 +43,11 @@ struct OneStep {
     /// How `content` stands for bytes, as in `write_file`.
     encoding: Option<String>,
     /// `true` to delete a directory with everything in it.
-    #[serde(default)]
-    recursive: bool,
+    recursive: Option<bool>,
     /// For `write`, `false` to refuse to replace a file; for `move` and `copy`, `true` to replace
     /// what is there.
     force: Option<bool>,
-    /// Do it only if the file still has this version.
+    /// Do it only if the file at `path` still has this version.
     if_version: Option<String>,
 }
 
@@ -113,7 +112,11 @@ impl Tool for Batch {
         let held = common(call, &paths)?;
         let left = held.batch(steps).await?;
         let output = BatchOutput {
-            steps: places.iter().zip(left).map(|(path, entry)| shown(call, path, entry)).collect(),
+            steps: places
+                .iter()
+                .zip(left)
+                .filter_map(|(place, entry)| Some(shown(call, place.as_ref()?, entry)))
+                .collect(),
         };
         let count = output.steps.len() as u64;
         let metadata =
@@ -126,18 +129,23 @@ impl Tool for Batch {
 #[derive(Debug, Default)]
 struct Plan {
     steps: Vec<Step>,
-    /// Every path that a step names.
-    paths: Vec<SandboxPath>,
-    /// The path whose state each step tells.
-    places: Vec<SandboxPath>,
+    /// Every path that a step names, and what becomes of a link there.
+    paths: Vec<(SandboxPath, Manner)>,
+    /// The path whose state each step tells; none for what was only checked.
+    places: Vec<Option<SandboxPath>>,
     bytes: u64,
 }
 
 impl Plan {
     async fn add(&mut self, call: &Call, one: OneStep) -> engine::Result<()> {
         let path = call.path(&one.path)?;
-        call.reach().part(&path, Manner::Keep)?;
-        self.paths.push(path.clone());
+        one.check().map_err(|err| err.on(&path))?;
+        let manner = match one.operation {
+            Operation::Write | Operation::Append | Operation::CreateDirectory => Manner::Follow,
+            Operation::Delete | Operation::Move | Operation::Copy => Manner::Keep,
+        };
+        call.reach().part(&path, manner)?;
+        self.paths.push((path.clone(), manner));
         let step = match one.operation {
             Operation::Write | Operation::Append => self.write(call, one, path.clone()).await?,
             Operation::CreateDirectory => {
@@ -145,14 +153,14 @@ impl Plan {
             }
             Operation::Delete => {
                 call.reach().demand_clear(&path)?;
-                let depth = if one.recursive { Depth::All } else { Depth::One };
+                let depth = if one.recursive == Some(true) { Depth::All } else { Depth::One };
                 let expected = expected(one.if_version.as_deref());
                 Step::Remove { path: path.clone(), depth, expected }
             }
             Operation::Move | Operation::Copy => return self.relocate(call, &one, path),
         };
         self.steps.push(step);
-        self.places.push(path);
+        self.places.push(Some(path));
         Ok(())
     }
 
@@ -169,7 +177,7 @@ impl Plan {
         let content = bytes_of(call, content, one.encoding.as_deref())?;
         let mut before = 0;
         if one.operation == Operation::Append {
-            before = length_of(call, &file).await?.saturating_add(self.appended(&file));
+            before = self.length_of(call, &file).await?;
         }
         check_size(call, &file, before.saturating_add(content.len() as u64))?;
         self.bytes += content.len() as u64;
@@ -182,17 +190,35 @@ impl Plan {
         Ok(Step::Write { file, content, mode, parents: Parents::Create, expected })
     }
 
-    /// How much earlier steps write to a file.
-    fn appended(&self, path: &SandboxPath) -> u64 {
-        let mut bytes = 0;
-        for step in &self.steps {
-            if let Step::Write { file, content, .. } = step
-                && file == path
-            {
-                bytes += content.len() as u64;
+    /// How long a file is after the steps so far.
+    async fn length_of(&self, call: &Call, file: &SandboxPath) -> engine::Result<u64> {
+        let (mut path, mut added) = (file.clone(), 0_u64);
+        for step in self.steps.iter().rev() {
+            match step {
+                Step::Write { file, content, mode, .. } if *file == path => {
+                    added = added.saturating_add(content.len() as u64);
+                    if *mode != WriteMode::Append {
+                        return Ok(added);
+                    }
+                }
+                Step::Remove { path: gone, .. } if path.starts_with(gone) => return Ok(added),
+                Step::Rename { from, to, .. } | Step::Copy { from, to, .. }
+                    if path.starts_with(to) =>
+                {
+                    path = moved(&path, to, from)?;
+                }
+                Step::Rename { from: gone, .. } if path.starts_with(gone) => return Ok(added),
+                Step::Write { .. }
+                | Step::CreateDir { .. }
+                | Step::Symlink { .. }
+                | Step::Remove { .. }
+                | Step::Rename { .. }
+                | Step::Copy { .. }
+                | Step::SetMetadata { .. }
+                | Step::Check { .. } => {}
             }
         }
-        bytes
+        Ok(length_of(call, &path).await?.saturating_add(added))
     }
 
     fn relocate(&mut self, call: &Call, one: &OneStep, from: SandboxPath) -> engine::Result<()> {
@@ -204,9 +230,15 @@ impl Plan {
         call.reach().part(&to, Manner::Keep)?;
         call.reach().demand_clear(&from)?;
         call.reach().demand_clear(&to)?;
+        if one.if_version.is_some() {
+            self.paths.push((from.clone(), Manner::Follow));
+            self.places.push(None);
+            let expected = expected(one.if_version.as_deref());
+            self.steps.push(Step::Check { path: from.clone(), expected });
+        }
         let target = if one.force == Some(true) { Target::Replace } else { Target::New };
-        self.paths.push(to.clone());
-        self.places.push(to.clone());
+        self.paths.push((to.clone(), Manner::Keep));
+        self.places.push(Some(to.clone()));
         self.steps.push(if one.operation == Operation::Move {
             Step::Rename { from, to, target }
         } else {
@@ -216,23 +248,58 @@ impl Plan {
     }
 }
 
-/// A hold on one part of the tree in which all of these paths lie.
-fn common(call: &Call, paths: &[SandboxPath]) -> Result<Workspace, Failure> {
-    let mut rest = paths.iter();
-    let Some(first) = rest.next() else { return Ok(call.whole().clone()) };
-    let mut part = call.reach().part(first, Manner::Keep)?;
-    for path in rest {
-        let next = call.reach().part(path, Manner::Keep)?;
-        if path.starts_with(&part) {
-            continue;
+impl OneStep {
+    /// Refuses what the operation does not heed: who sends it believes that it does something.
+    fn check(&self) -> engine::Result<()> {
+        let (mut writes, mut relocates) = (false, false);
+        match self.operation {
+            Operation::Write | Operation::Append => writes = true,
+            Operation::Move | Operation::Copy => relocates = true,
+            Operation::CreateDirectory | Operation::Delete => {}
         }
-        if !paths.iter().all(|path| path.starts_with(&next)) {
-            let message = "the steps are in several allowed paths, and cannot be done as one";
-            let hint = "make one batch for each allowed path";
+        let is = |operation| self.operation == operation;
+        let (makes, deletes) = (is(Operation::CreateDirectory), is(Operation::Delete));
+        let odd = [
+            ("content", self.content.is_some() && !writes),
+            ("encoding", self.encoding.is_some() && !writes),
+            ("to", self.to.is_some() && !relocates),
+            ("recursive", self.recursive == Some(true) && !deletes && !makes),
+            ("force", self.force == Some(true) && !relocates && !is(Operation::Write)),
+            ("ifVersion", self.if_version.is_some() && makes),
+        ];
+        match odd.into_iter().find(|(_, is_odd)| *is_odd) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let message = format!("`{name}` means nothing for this operation");
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+        }
+    }
+}
+
+/// Where something beneath `from` is that is moved from there to `to`.
+fn moved(path: &SandboxPath, from: &SandboxPath, to: &SandboxPath) -> engine::Result<SandboxPath> {
+    path.strip(from)
+        .unwrap_or_default()
+        .split('/')
+        .filter(|name| !name.is_empty())
+        .try_fold(to.clone(), |path, name| path.join(name))
+}
+
+/// A hold on the one part of the tree in which all of these paths lie. Links lead no further than the
+/// part that one step may use, so another step cannot borrow it.
+fn common(call: &Call, paths: &[(SandboxPath, Manner)]) -> Result<Workspace, Failure> {
+    let mut common = None;
+    for (path, manner) in paths {
+        let part = call.reach().part(path, *manner)?;
+        if common.get_or_insert_with(|| part.clone()) != &part {
+            let message =
+                "the steps are in several parts of the tree, between which others are not allowed";
+            let hint = "make one batch for each part";
             return Err(Failure::with_hint(Error::new(ErrorKind::Unsupported, message), hint));
         }
-        part = next;
     }
+    let part = common.unwrap_or_else(SandboxPath::root);
     Ok(call.whole().confined(&part)?)
 }
 

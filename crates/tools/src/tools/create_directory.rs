@@ -54,11 +54,15 @@ async fn make(call: &Call, dir: &SandboxPath, recursive: bool) -> engine::Result
         && let Err(err) = &outcome
         && err.kind() == ErrorKind::NotFound
     {
-        if let Some(parent) = dir.parent() {
-            // A parent outside of what is allowed is either there or cannot be made.
-            call.at(&parent, Manner::Follow)?.create_dir(&parent, Parents::Create).await?;
-        }
-        outcome = held.create_dir(dir, Parents::Require).await;
+        let above = dir.parent().filter(|parent| call.reach().shows(parent));
+        outcome = match above {
+            Some(parent) => {
+                call.at(&parent, Manner::Follow)?.create_dir(&parent, Parents::Create).await?;
+                held.create_dir(dir, Parents::Require).await
+            }
+            // What is above an allowed directory is nobody's business but its own.
+            None => held.create_dir(dir, Parents::Create).await,
+        };
     }
     match outcome {
         Ok(_) => Ok(true),

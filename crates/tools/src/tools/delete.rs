@@ -19,11 +19,9 @@ pub(crate) struct Delete {
     /// What is deleted.
     path: String,
     /// `true` to delete a directory with everything in it.
-    #[serde(default)]
-    recursive: bool,
+    recursive: Option<bool>,
     /// `true` for a success even if nothing is there.
-    #[serde(default)]
-    force: bool,
+    force: Option<bool>,
 }
 
 /// What was deleted.
@@ -48,7 +46,7 @@ impl Tool for Delete {
         let path = call.path(&self.path)?;
         let held = call.at(&path, Manner::Keep)?;
         call.reach().demand_clear(&path)?;
-        let depth = if self.recursive { Depth::All } else { Depth::One };
+        let depth = if self.recursive == Some(true) { Depth::All } else { Depth::One };
         let work = async {
             let there = held.stat(&path, Links::Keep).await?;
             held.remove(&path, depth, If::Always).await.map(|()| Kind::from(there.kind))
@@ -60,7 +58,7 @@ impl Tool for Delete {
                 let output = DeleteOutput { path: shown, deleted: true, r#type: Some(kind) };
                 Ok(Done::new(output, text))
             }
-            Err(err) if self.force && err.kind() == ErrorKind::NotFound => {
+            Err(err) if self.force == Some(true) && err.kind() == ErrorKind::NotFound => {
                 let text = format!("nothing was at {shown}");
                 Ok(Done::new(DeleteOutput { path: shown, deleted: false, r#type: None }, text))
             }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::list_directory::STRIDE;
 use super::room::Room;
+use super::snapshots::{WHERE_SNAPSHOTS_ARE, of_no_snapshot};
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::outcome::{Done, Metadata, Truncation, Unit};
@@ -23,10 +24,10 @@ pub(crate) struct Diff {
     /// The snapshot to compare it with; without it, the files as they are now.
     to: Option<String>,
     /// How many changes to tell at most.
+    #[schemars(range(min = 1))]
     limit: Option<u64>,
     /// Leave out so many, which an earlier call told.
-    #[serde(default)]
-    skip: u64,
+    skip: Option<u64>,
 }
 
 /// What differs.
@@ -56,7 +57,7 @@ struct Change {
 }
 
 /// How a path differs.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum How {
     /// It is new.
@@ -79,17 +80,18 @@ impl Tool for Diff {
     async fn run(self, call: &Call) -> Result<Done<DiffOutput>, Failure> {
         if self.from.is_none() && self.to.is_none() {
             let message = "neither `from` nor `to` names a snapshot";
-            let hint = "call list_snapshots to see which there are";
-            return Err(Failure::with_hint(Error::new(ErrorKind::InvalidArgument, message), hint));
+            let error = Error::new(ErrorKind::InvalidArgument, message);
+            return Err(Failure::with_hint(error, WHERE_SNAPSHOTS_ARE));
         }
+        let skip = self.skip.unwrap_or_default();
         let (from, to) = (point(self.from.as_deref())?, point(self.to.as_deref())?);
         let mut room =
-            Room::new(self.limit, call.settings.max_entries, call.settings.max_result_bytes);
-        let mut found = call.whole().diff(from, to).await?;
+            Room::new(self.limit, call.settings.max_entries, call.settings.max_result_bytes)?;
+        let mut found = call.whole().diff(from, to).await.map_err(of_no_snapshot)?;
         let (mut changes, mut is_cut, mut passed) = (Vec::new(), None, 0);
         while let Some(difference) = found.try_next().await? {
             let Some(change) = Change::of(call, &difference) else { continue };
-            if passed < self.skip {
+            if passed < skip {
                 passed += 1;
                 continue;
             }
@@ -124,9 +126,9 @@ impl Change {
     fn of(call: &Call, difference: &Difference) -> Option<Self> {
         let reach = call.reach();
         let Difference { path, kind, before, after } = difference;
-        let sizes = (before.as_ref().and_then(size), after.as_ref().and_then(size));
         let told = |path, change, from| {
-            let (size_before, size_after) = sizes;
+            let size_before = before.as_ref().filter(|_| change != How::Added).and_then(size);
+            let size_after = after.as_ref().filter(|_| change != How::Removed).and_then(size);
             Some(Self { path: call.shown(path), change, from, size_before, size_after })
         };
         match kind {

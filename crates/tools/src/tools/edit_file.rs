@@ -23,10 +23,9 @@ pub(crate) struct EditFile {
     #[schemars(length(min = 1, max = 1000))]
     edits: Vec<OneEdit>,
     /// `true` to see the differences without changing the file.
-    #[serde(default)]
-    dry_run: bool,
-    /// How the bytes stand for text. By default the byte order mark says so, and UTF-8 is meant
-    /// where there is none.
+    dry_run: Option<bool>,
+    /// How the bytes stand for text. By default as the server was told, or else as the byte order
+    /// mark says, or else UTF-8.
     encoding: Option<String>,
     /// Edit only if the file still has this version, as `read_file` or `file_info` told it.
     if_version: Option<String>,
@@ -41,8 +40,7 @@ struct OneEdit {
     /// The text that takes its place.
     new_text: String,
     /// `true` to replace it wherever it is.
-    #[serde(default)]
-    replace_all: bool,
+    replace_all: Option<bool>,
     /// How often it must be there, if that is not once.
     expected_count: Option<u64>,
 }
@@ -75,11 +73,15 @@ impl Tool for EditFile {
 
     async fn run(self, call: &Call) -> Result<Done<EditOutput>, Failure> {
         let file = call.path(&self.path)?;
+        let dry_run = self.dry_run.unwrap_or_default();
         let wish = Edit {
             replacements: self.edits.into_iter().map(Replacement::from).collect(),
-            dry_run: self.dry_run,
+            dry_run,
             expected: expected(self.if_version.as_deref()),
-            encoding: self.encoding.as_deref().map(encoding).transpose()?,
+            encoding: match self.encoding.as_deref() {
+                Some(label) => Some(encoding(label)?),
+                None => default_encoding(call),
+            },
             limits: EditLimits {
                 file: call.settings.max_file_size.min(EditLimits::MOST_BYTES),
                 diff: usize::try_from(call.settings.max_result_bytes).unwrap_or(usize::MAX),
@@ -92,15 +94,12 @@ impl Tool for EditFile {
             path: call.shown(&file),
             replaced,
             diff_is_cut: is_cut,
-            dry_run: self.dry_run,
+            dry_run,
             size: entry.size,
             version: entry.version.as_ref().map(ToString::to_string),
             diff,
         };
-        let text = match output.diff.as_str() {
-            "" => format!("nothing differs: {}", output.path),
-            diff => diff.to_owned(),
-        };
+        let text = in_words(&output);
         Ok(Done::new(output, text).with(Metadata { items: Some(count), ..Metadata::default() }))
     }
 }
@@ -109,11 +108,33 @@ impl From<OneEdit> for Replacement {
     fn from(edit: OneEdit) -> Self {
         let OneEdit { old_text, new_text, replace_all, expected_count } = edit;
         let count = match expected_count {
-            None if replace_all => ExpectedCount::All,
+            None if replace_all == Some(true) => ExpectedCount::All,
             count => ExpectedCount::Exactly(count.unwrap_or(1)),
         };
         Self { old: old_text, new: new_text, count }
     }
+}
+
+/// The encoding that a server was told, unless it is the one that is meant in any case.
+fn default_encoding(call: &Call) -> Option<Encoding> {
+    match call.settings.default_encoding {
+        TextEncoding::Text(encoding) => Some(encoding).filter(|one| *one != Encoding::UTF_8),
+        TextEncoding::Base64 | TextEncoding::Auto => None,
+    }
+}
+
+fn in_words(output: &EditOutput) -> String {
+    let mut text = match output.diff.as_str() {
+        "" => format!("nothing differs: {}", output.path),
+        diff => diff.to_owned(),
+    };
+    if output.diff_is_cut {
+        text.push_str("\n[truncated: more differs than one answer holds]");
+    }
+    if output.dry_run {
+        text.push_str("\n[dry run: the file is as it was]");
+    }
+    text
 }
 
 fn encoding(label: &str) -> engine::Result<Encoding> {

@@ -1,6 +1,6 @@
 //! `list_directory`.
 
-use engine::{Entry, EntryKind, ListQuery, SandboxPath};
+use engine::{Entry, EntryKind, Error, ErrorKind, ListQuery, SandboxPath};
 use futures::TryStreamExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,11 @@ use super::room::Room;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::outcome::{Done, Metadata, Truncation, Unit, Why};
-use crate::reach::Manner;
 use crate::shown::{Kind, size, time};
 use crate::tool::{Effect, Tool};
 
 /// After how many entries somebody who listens is told how far a listing is.
-pub(crate) const STRIDE: u64 = 500;
+pub(crate) const STRIDE: u64 = 100;
 
 /// List what is in a directory, sorted by name, with type and length; with `recursive`, what is
 /// beneath it too. Links are told of and not followed.
@@ -25,9 +24,9 @@ pub(crate) struct ListDirectory {
     /// The directory; without it, the one where relative paths begin.
     path: Option<String>,
     /// `true` to list what is beneath its directories too.
-    #[serde(default)]
-    recursive: bool,
+    recursive: Option<bool>,
     /// How many levels to list with `recursive`: 1 is the directory's own entries.
+    #[schemars(range(min = 1))]
     depth: Option<usize>,
     /// Only names that fit this glob, such as `*.rs`; with a slash in it, paths from the directory
     /// on.
@@ -35,6 +34,7 @@ pub(crate) struct ListDirectory {
     /// Only entries of this type.
     r#type: Option<Kind>,
     /// How many entries to list at most.
+    #[schemars(range(min = 1))]
     limit: Option<u64>,
     /// Go on behind this path, which an earlier call told.
     after: Option<String>,
@@ -74,30 +74,69 @@ impl Tool for ListDirectory {
 
     async fn run(self, call: &Call) -> Result<Done<ListOutput>, Failure> {
         let dir = call.path_or_home(self.path.as_deref())?;
-        let most = call.settings.max_depth;
-        let levels = match (self.recursive, self.depth) {
-            (false, None) => 1,
-            (_, Some(depth)) => depth.clamp(1, most),
-            (true, None) => most,
+        let levels = match (self.recursive.unwrap_or_default(), self.depth) {
+            (false, None) => Levels { count: 1, are_enough: true },
+            (_, wish) => Levels::of(wish, call)?,
         };
+        // Where only some entries are told, they do not tell whether there are deeper ones.
+        let is_picky = self.pattern.is_some() || self.r#type.is_some();
         let query = ListQuery {
-            depth: Some(levels),
+            depth: Some(levels.count),
             names: self.pattern,
             kind: self.r#type.map(EntryKind::from),
             after: self.after.as_deref().map(|path| call.path(path)).transpose()?,
         };
-        let room = Room::new(self.limit, most_entries(call), call.settings.max_result_bytes);
+        let (most, bytes) = (call.settings.max_entries, call.settings.max_result_bytes);
+        let room = Room::new(self.limit, most, bytes)?;
         let mut listing = Listing { room, entries: Vec::new(), last: None, is_cut: None };
-        // Whoever asked for so many levels knows that there may be more.
-        let asked = !self.recursive || self.depth.is_some_and(|depth| depth <= most);
-        let deepest = (!asked).then(|| dir.depth() + levels);
-        listing.fill(call, &dir, query, deepest).await?;
+        listing.fill(call, &dir, query, levels.floor(&dir)).await?;
+        if is_picky && listing.is_cut.is_none() && levels.hide_some(call, &dir).await? {
+            listing.is_cut = Some(Why::Depth);
+        }
         Ok(listing.done(call, &dir))
     }
 }
 
-fn most_entries(call: &Call) -> usize {
-    call.settings.max_entries
+/// How many levels are looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Levels {
+    pub(crate) count: usize,
+    /// Whoever asked for so many knows that there may be more.
+    are_enough: bool,
+}
+
+impl Levels {
+    /// As many as were asked for, and no more than may be.
+    pub(crate) fn of(wish: Option<usize>, call: &Call) -> engine::Result<Self> {
+        let most = call.settings.max_depth;
+        match wish {
+            Some(0) => {
+                let message = "`depth` must be at least 1";
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+            Some(count) if count <= most => Ok(Self { count, are_enough: true }),
+            Some(_) | None => Ok(Self { count: most, are_enough: false }),
+        }
+    }
+
+    /// How deep a directory lies of which one should tell that nobody looked into it.
+    pub(crate) fn floor(self, dir: &SandboxPath) -> Option<usize> {
+        (!self.are_enough).then(|| dir.depth() + self.count)
+    }
+
+    /// Whether there is such a directory.
+    async fn hide_some(self, call: &Call, dir: &SandboxPath) -> engine::Result<bool> {
+        let Some(floor) = self.floor(dir) else { return Ok(false) };
+        let kind = Some(EntryKind::Directory);
+        let query = ListQuery { depth: Some(self.count), kind, ..ListQuery::default() };
+        let mut found = call.to_look(dir)?.list_tree(dir, query).await?;
+        while let Some(entry) = found.try_next().await? {
+            if entry.path.depth() == floor {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 struct Listing {
@@ -115,11 +154,8 @@ impl Listing {
         query: ListQuery,
         deepest: Option<usize>,
     ) -> engine::Result<()> {
-        let mut found = call.at(dir, Manner::Follow)?.list_tree(dir, query).await?;
+        let mut found = call.to_look(dir)?.list_tree(dir, query).await?;
         while let Some(entry) = found.try_next().await? {
-            if !call.reach().shows(&entry.path) {
-                continue;
-            }
             let shown = call.shown(&entry.path);
             if let Err(why) = self.room.take(shown.len() + entry.path.name().len()) {
                 self.is_cut = Some(why);

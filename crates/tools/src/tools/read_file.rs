@@ -103,7 +103,7 @@ impl Tool for ReadFile {
             version: read.version,
             content: read.content,
         };
-        let text = in_words(&output, read.truncated.as_ref());
+        let text = in_words(&output, encoding, read.truncated.as_ref());
         let bytes = read.range.end - read.range.start;
         let metadata =
             Metadata { bytes_read: Some(bytes), truncated: read.truncated, ..Metadata::default() };
@@ -139,9 +139,14 @@ impl ReadFile {
     }
 }
 
-fn in_words(output: &ReadOutput, truncated: Option<&Truncation>) -> String {
-    match truncated {
-        None => output.content.clone(),
-        Some(truncated) => format!("{}\n\n{}", output.content, truncated.in_words()),
+fn in_words(output: &ReadOutput, wished: TextEncoding, truncated: Option<&Truncation>) -> String {
+    let mut text = output.content.clone();
+    if wished == TextEncoding::Auto && output.encoding == TextEncoding::Base64.name() {
+        text.push_str("\n\n[no text: these are bytes as base64]");
     }
+    if let Some(truncated) = truncated {
+        text.push_str("\n\n");
+        text.push_str(&truncated.in_words());
+    }
+    text
 }

@@ -26,8 +26,7 @@ pub(crate) struct Move {
     #[serde(alias = "destination")]
     to: String,
     /// `true` to replace what is there.
-    #[serde(default)]
-    force: bool,
+    force: Option<bool>,
 }
 
 /// Copy a file, a directory with everything in it, or a link itself. Missing directories on the way
@@ -42,8 +41,7 @@ pub(crate) struct Copy {
     #[serde(alias = "destination")]
     to: String,
     /// `true` to replace what is there.
-    #[serde(default)]
-    force: bool,
+    force: Option<bool>,
 }
 
 /// What went where.
@@ -68,13 +66,14 @@ impl Tool for Move {
 
     async fn run(self, call: &Call) -> Result<Done<RelocateOutput>, Failure> {
         let (from, to) = (call.path(&self.from)?, call.path(&self.to)?);
+        let force = self.force.unwrap_or_default();
         demand_clear(call, &from, &to)?;
         let Some(held) = call.around(&from, &to)? else {
             let message = "nothing can be moved from one allowed path to another in one step";
             let hint = "call copy, and then delete";
             return Err(Failure::with_hint(Error::new(ErrorKind::Unsupported, message), hint));
         };
-        let entry = held.rename(&from, &to, target(self.force)).await?;
+        let entry = held.rename(&from, &to, target(force)).await?;
         Ok(done(call, &from, &to, &entry, "moved"))
     }
 }
@@ -87,10 +86,11 @@ impl Tool for Copy {
 
     async fn run(self, call: &Call) -> Result<Done<RelocateOutput>, Failure> {
         let (from, to) = (call.path(&self.from)?, call.path(&self.to)?);
+        let force = self.force.unwrap_or_default();
         demand_clear(call, &from, &to)?;
         let entry = match call.around(&from, &to)? {
-            Some(held) => held.copy(&from, &to, target(self.force)).await?,
-            None => carry(call, &from, &to, self.force).await?,
+            Some(held) => held.copy(&from, &to, target(force)).await?,
+            None => carry(call, &from, &to, force).await?,
         };
         Ok(done(call, &from, &to, &entry, "copied"))
     }
@@ -104,6 +104,10 @@ async fn carry(
     force: bool,
 ) -> Result<Entry, Failure> {
     let (source, destination) = (call.at(from, Manner::Keep)?, call.at(to, Manner::Follow)?);
+    if to.starts_with(from) {
+        let message = "nothing can be copied into itself";
+        return Err(Error::new(ErrorKind::InvalidArgument, message).on(to).into());
+    }
     match source.stat(from, Links::Keep).await?.kind {
         EntryKind::File => {
             let content = source.read(from, Span::Whole).await?;

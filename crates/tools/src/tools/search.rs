@@ -15,7 +15,6 @@ use super::room::Room;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::outcome::{Done, Metadata, Truncation, Unit, Why};
-use crate::reach::Manner;
 use crate::shown::Kind;
 use crate::tool::{Effect, Tool};
 
@@ -34,20 +33,17 @@ pub(crate) struct Search {
     /// A glob that names must fit: `*.rs` at any depth, `src/**/*.rs` from `path` on.
     names: Option<String>,
     /// `true` to read `content` as a regular expression.
-    #[serde(default)]
-    regex: bool,
+    regex: Option<bool>,
     /// Whether capital letters matter. By default they do if `content` has one.
     case_sensitive: Option<bool>,
     /// `true` to find `content` only as a word of its own.
-    #[serde(default)]
-    whole_word: bool,
+    whole_word: Option<bool>,
     /// `true` to look at names that begin with a dot too.
-    #[serde(default)]
-    hidden: bool,
+    hidden: Option<bool>,
     /// `true` to look at what `.gitignore` names too.
-    #[serde(default)]
-    include_ignored: bool,
+    include_ignored: Option<bool>,
     /// How many matches to tell at most.
+    #[schemars(range(min = 1))]
     limit: Option<u64>,
 }
 
@@ -57,14 +53,14 @@ pub(crate) struct Search {
 pub(crate) struct SearchOutput {
     /// Lines or names, file by file.
     matches: Vec<Match>,
-    /// How many files were searched.
-    files_searched: u64,
+    /// How many files were searched; null, as the other counts, if the answer was full before.
+    files_searched: Option<u64>,
     /// How many bytes of them were read.
-    bytes_searched: u64,
+    bytes_searched: Option<u64>,
     /// How many files were left out because they hold no text.
-    binary_files: u64,
+    binary_files: Option<u64>,
     /// How many files could not be read.
-    unreadable_files: u64,
+    unreadable_files: Option<u64>,
 }
 
 /// A line or a name that fits.
@@ -99,10 +95,11 @@ impl Tool for Search {
             return Err(Error::new(ErrorKind::InvalidArgument, message).into());
         }
         let path = call.path_or_home(self.path.as_deref())?;
-        let limit = self.limit;
-        let query = self.query(call);
-        let mut room = Room::new(limit, query.budget.results, call.settings.max_result_bytes);
-        let mut found = call.at(&path, Manner::Follow)?.search(&path, &query).await?;
+        let most = call.settings.max_entries.min(SearchBudget::MOST_RESULTS);
+        let mut room = Room::new(self.limit, most, call.settings.max_result_bytes)?;
+        let why = room.why();
+        let query = self.query(call, room.entries());
+        let mut found = call.to_look(&path)?.search(&path, &query).await?;
         let (mut matches, mut summary, mut is_cut) = (Vec::new(), None, None);
         while let Some(finding) = found.try_next().await? {
             let one = match finding {
@@ -110,14 +107,13 @@ impl Tool for Search {
                     summary = Some(end);
                     break;
                 }
-                Finding::Entry(entry) if call.reach().shows(&entry.path) => Match {
+                Finding::Entry(entry) => Match {
                     path: call.shown(&entry.path),
                     r#type: Some(entry.kind.into()),
                     line: None,
                     text: None,
                 },
-                Finding::Line(line) if call.reach().shows(&line.path) => of_line(call, line),
-                Finding::Entry(_) | Finding::Line(_) => continue,
+                Finding::Line(line) => of_line(call, line),
             };
             let cost = one.path.len() + one.text.as_ref().map_or(0, String::len);
             if let Err(why) = room.take(cost) {
@@ -129,27 +125,32 @@ impl Tool for Search {
                 call.report(matches.len() as u64, None, "matches found");
             }
         }
+        let is_cut = is_cut.or_else(|| match summary?.end {
+            SearchEnd::Complete => None,
+            SearchEnd::Results => Some(why),
+            SearchEnd::Bytes => Some(Why::Bytes),
+            SearchEnd::Time => Some(Why::Time),
+        });
         Ok(done(matches, summary, is_cut))
     }
 }
 
 impl Search {
-    fn query(self, call: &Call) -> SearchQuery {
+    fn query(self, call: &Call, results: usize) -> SearchQuery {
         let letters = match self.case_sensitive {
             None => Letters::Smart,
             Some(true) => Letters::Exact,
             Some(false) => Letters::Alike,
         };
-        let syntax = if self.regex { Syntax::Regex } else { Syntax::Literal };
-        let words = self.whole_word;
-        let most = call.settings.max_entries.min(SearchBudget::MOST_RESULTS);
+        let syntax = if self.regex.unwrap_or_default() { Syntax::Regex } else { Syntax::Literal };
+        let words = self.whole_word.unwrap_or_default();
         let time = call.settings.timeout.mul_f64(SHARE).max(Duration::from_millis(1));
         SearchQuery {
             names: self.names,
             content: self.content.map(|text| Pattern { text, syntax, letters, words }),
-            hidden: self.hidden,
-            heed_ignore_files: !self.include_ignored,
-            budget: SearchBudget { results: most, time, ..SearchBudget::default() },
+            hidden: self.hidden.unwrap_or_default(),
+            heed_ignore_files: !self.include_ignored.unwrap_or_default(),
+            budget: SearchBudget { results, time, ..SearchBudget::default() },
         }
     }
 }
@@ -168,13 +169,7 @@ fn done(
     is_cut: Option<Why>,
 ) -> Done<SearchOutput> {
     let count = matches.len() as u64;
-    let ended = summary.and_then(|summary| match summary.end {
-        SearchEnd::Complete => None,
-        SearchEnd::Results => Some(Why::Budget),
-        SearchEnd::Bytes => Some(Why::Bytes),
-        SearchEnd::Time => Some(Why::Time),
-    });
-    let truncated = is_cut.or(ended).map(|reason| Truncation {
+    let truncated = is_cut.map(|reason| Truncation {
         returned: count,
         total: None,
         unit: Unit::Matches,
@@ -183,10 +178,10 @@ fn done(
     });
     let output = SearchOutput {
         matches,
-        files_searched: summary.map_or(0, |summary| summary.files),
-        bytes_searched: summary.map_or(0, |summary| summary.bytes),
-        binary_files: summary.map_or(0, |summary| summary.binary),
-        unreadable_files: summary.map_or(0, |summary| summary.unreadable),
+        files_searched: summary.map(|summary| summary.files),
+        bytes_searched: summary.map(|summary| summary.bytes),
+        binary_files: summary.map(|summary| summary.binary),
+        unreadable_files: summary.map(|summary| summary.unreadable),
     };
     let text = in_words(&output, truncated.as_ref());
     Done::new(output, text).with(Metadata { items: Some(count), truncated, ..Metadata::default() })
@@ -202,7 +197,7 @@ fn in_words(output: &SearchOutput, truncated: Option<&Truncation>) -> String {
     };
     let mut lines: Vec<String> = output.matches.iter().map(line).collect();
     if lines.is_empty() {
-        lines.push(format!("nothing found in {} files", output.files_searched));
+        lines.push(format!("nothing found in {} files", output.files_searched.unwrap_or(0)));
     }
     lines.extend(truncated.map(Truncation::in_words));
     lines.join("\n")

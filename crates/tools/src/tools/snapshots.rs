@@ -1,6 +1,6 @@
 //! `snapshot`, `list_snapshots` and `restore`.
 
-use engine::{NewSnapshot, SandboxPath, Snapshot, SnapshotId};
+use engine::{Error, ErrorKind, NewSnapshot, SandboxPath, Snapshot, SnapshotId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,6 +13,8 @@ use crate::reach::Manner;
 use crate::shown::time;
 use crate::tool::{Effect, Needs, Tool};
 
+/// What to do where there is no such snapshot.
+pub(crate) const WHERE_SNAPSHOTS_ARE: &str = "call list_snapshots to see which there are";
 /// How many snapshots are looked up at once.
 const PAGE: usize = 200;
 
@@ -24,8 +26,7 @@ pub(crate) struct TakeSnapshot {
     /// What it is called; one that sorts by time is made up without it.
     id: Option<String>,
     /// What a person wants to know about it.
-    #[serde(default)]
-    message: String,
+    message: Option<String>,
 }
 
 /// List the snapshots that were kept, sorted by id.
@@ -33,6 +34,7 @@ pub(crate) struct TakeSnapshot {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ListSnapshots {
     /// How many to list at most.
+    #[schemars(range(min = 1))]
     limit: Option<u64>,
     /// Go on behind this id, which an earlier call told.
     after: Option<String>,
@@ -94,7 +96,8 @@ impl Tool for TakeSnapshot {
 
     async fn run(self, call: &Call) -> Result<Done<SnapshotOutput>, Failure> {
         let id = self.id.as_deref().map(SnapshotId::parse).transpose()?;
-        let new = NewSnapshot { id, message: self.message, ..NewSnapshot::default() };
+        let new =
+            NewSnapshot { id, message: self.message.unwrap_or_default(), ..NewSnapshot::default() };
         let output = SnapshotOutput::of(&call.whole().snapshot(new).await?);
         let text = format!("kept as {}", output.id);
         Ok(Done::new(output, text))
@@ -111,7 +114,7 @@ impl Tool for ListSnapshots {
     async fn run(self, call: &Call) -> Result<Done<SnapshotsOutput>, Failure> {
         let mut after = self.after.as_deref().map(SnapshotId::parse).transpose()?;
         let mut room =
-            Room::new(self.limit, call.settings.max_entries, call.settings.max_result_bytes);
+            Room::new(self.limit, call.settings.max_entries, call.settings.max_result_bytes)?;
         let (mut snapshots, mut is_cut) = (Vec::new(), None);
         'pages: loop {
             let page = call.whole().list_snapshots(after.as_ref(), PAGE).await?;
@@ -149,11 +152,19 @@ impl Tool for Restore {
         // Snapshots are of the whole tree, so this one is not made in a part of it.
         call.reach().part(&path, Manner::Keep)?;
         call.reach().demand_clear(&path)?;
-        call.whole().restore(&id, &path).await?;
+        call.whole().restore(&id, &path).await.map_err(of_no_snapshot)?;
         let output = RestoreOutput { id: self.id, path: call.shown(&path) };
         let text = format!("{} is as it was in {}", output.path, output.id);
         Ok(Done::new(output, text))
     }
+}
+
+/// What is missing where a snapshot was named is the snapshot.
+pub(crate) fn of_no_snapshot(err: Error) -> Failure {
+    if err.kind() == ErrorKind::NotFound {
+        return Failure::with_hint(err, WHERE_SNAPSHOTS_ARE);
+    }
+    err.into()
 }
 
 impl SnapshotOutput {

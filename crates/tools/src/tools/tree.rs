@@ -5,12 +5,11 @@ use futures::TryStreamExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::list_directory::{STRIDE, after};
+use super::list_directory::{Levels, STRIDE, after};
 use super::room::Room;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::outcome::{Done, Metadata, Truncation, Unit, Why};
-use crate::reach::Manner;
 use crate::tool::{Effect, Tool};
 
 /// Draw what is beneath a directory as an indented tree: the shortest way to see a whole project.
@@ -21,8 +20,10 @@ pub(crate) struct Tree {
     /// The directory; without it, the one where relative paths begin.
     path: Option<String>,
     /// How many levels to draw: 1 is the directory's own entries.
+    #[schemars(range(min = 1))]
     depth: Option<usize>,
     /// How many entries to draw at most.
+    #[schemars(range(min = 1))]
     limit: Option<u64>,
     /// Go on behind this path, which an earlier call told.
     after: Option<String>,
@@ -52,12 +53,12 @@ impl Tool for Tree {
 
     async fn run(self, call: &Call) -> Result<Done<TreeOutput>, Failure> {
         let dir = call.path_or_home(self.path.as_deref())?;
-        let most = call.settings.max_depth;
-        let levels = self.depth.unwrap_or(most).clamp(1, most);
+        let levels = Levels::of(self.depth, call)?;
         let after_path = self.after.as_deref().map(|path| call.path(path)).transpose()?;
-        let query = ListQuery { depth: Some(levels), after: after_path, ..ListQuery::default() };
+        let query =
+            ListQuery { depth: Some(levels.count), after: after_path, ..ListQuery::default() };
         let mut room =
-            Room::new(self.limit, call.settings.max_entries, call.settings.max_result_bytes);
+            Room::new(self.limit, call.settings.max_entries, call.settings.max_result_bytes)?;
         let mut output = TreeOutput {
             path: call.shown(&dir),
             tree: String::new(),
@@ -66,13 +67,9 @@ impl Tool for Tree {
             bytes: 0,
         };
         let (mut is_cut, mut last, mut count) = (None, None, 0_u64);
-        let asked = self.depth.is_some_and(|depth| depth <= most);
-        let deepest = (!asked).then(|| dir.depth() + levels);
-        let mut found = call.at(&dir, Manner::Follow)?.list_tree(&dir, query).await?;
+        let deepest = levels.floor(&dir);
+        let mut found = call.to_look(&dir)?.list_tree(&dir, query).await?;
         while let Some(entry) = found.try_next().await? {
-            if !call.reach().shows(&entry.path) {
-                continue;
-            }
             if let Err(why) = room.take(entry.path.name().len()) {
                 is_cut = Some(why);
                 break;

@@ -73,3 +73,60 @@ async fn a_tree_that_cannot_is_not_offered_it_and_says_so() {
     let stored = Bench::stored().await;
     assert_eq!(tools::offered(&stored.workspace(), false).await.len(), tools::TOOLS.len());
 }
+
+#[tokio::test]
+async fn the_length_of_a_file_is_that_which_earlier_steps_leave() {
+    let mut bench = Bench::stored().await;
+    bench.settings.max_file_size = 10;
+    bench.put(&[("/f", "0123456789")]).await;
+    let append = |path| json!({ "operation": "append", "path": path, "content": "12345" });
+    let write = json!({ "operation": "write", "path": "/f", "content": "01234" });
+    let delete = json!({ "operation": "delete", "path": "/f" });
+    bench.ok("batch", json!({ "steps": [write, append("/f")] })).await;
+    assert_eq!(bench.bytes("/f").await, b"0123412345");
+    let copy = json!({ "operation": "copy", "path": "/f", "to": "/g" });
+    let (kind, _) = bench.err("batch", json!({ "steps": [copy, append("/g")] })).await;
+    assert_eq!(kind, "file_too_large");
+    bench.ok("batch", json!({ "steps": [delete, append("/f")] })).await;
+    assert_eq!(bench.bytes("/f").await, b"12345");
+}
+
+#[tokio::test]
+async fn what_a_step_does_not_heed_is_refused() {
+    let bench = Bench::stored().await;
+    bench.put(&[("/f", "x")]).await;
+    for step in [
+        json!({ "operation": "delete", "path": "/f", "content": "x" }),
+        json!({ "operation": "delete", "path": "/f", "force": true }),
+        json!({ "operation": "write", "path": "/f", "content": "x", "to": "/g" }),
+        json!({ "operation": "append", "path": "/f", "content": "x", "force": true }),
+        json!({ "operation": "create_directory", "path": "/d", "ifVersion": "1" }),
+        json!({ "operation": "move", "path": "/f", "to": "/g", "encoding": "utf-8" }),
+        json!({ "operation": "write", "path": "/f", "content": "x", "recursive": true }),
+    ] {
+        let (kind, result) = bench.err("batch", json!({ "steps": [step] })).await;
+        assert_eq!(kind, "invalid_argument", "{step}");
+        assert!(result.error.unwrap().starts_with("step 1: "));
+    }
+    assert_eq!(bench.bytes("/f").await, b"x");
+}
+
+#[tokio::test]
+async fn a_step_happens_only_to_the_version_that_is_meant() {
+    let bench = Bench::stored().await;
+    bench.put(&[("/f", "old")]).await;
+    let version = bench.ok("file_info", json!({ "path": "/f" })).await["version"].clone();
+    bench.put(&[("/f", "other")]).await;
+    for operation in ["move", "copy"] {
+        let step =
+            json!({ "operation": operation, "path": "/f", "to": "/g", "ifVersion": version });
+        let (kind, _) = bench.err("batch", json!({ "steps": [step] })).await;
+        assert_eq!(kind, "precondition_failed");
+    }
+    let version = bench.ok("file_info", json!({ "path": "/f" })).await["version"].clone();
+    let step = json!({ "operation": "move", "path": "/f", "to": "/g", "ifVersion": version });
+    let made = json!({ "operation": "create_directory", "path": "/d" });
+    let data = bench.ok("batch", json!({ "steps": [step, made] })).await;
+    assert_eq!((&data["steps"][0]["path"], &data["steps"][0]["size"]), (&json!("/g"), &json!(5)));
+    assert_eq!(data["steps"][1]["type"], "directory");
+}

@@ -217,3 +217,52 @@ async fn what_is_known_of_a_file_is_told() {
         assert_eq!((&data["target"], &data["leadsTo"]), (&json!("f.txt"), &json!("file")));
     }
 }
+
+#[tokio::test]
+async fn whatever_lies_too_deep_is_told_however_one_asks() {
+    for mut bench in Bench::each().await {
+        bench.put(&[("/a/b/c/d.rs", ""), ("/a/e.rs", "")]).await;
+        bench.settings.max_depth = 2;
+        for arguments in [
+            json!({ "path": "/", "recursive": true }),
+            json!({ "path": "/", "depth": 9 }),
+            json!({ "path": "/", "recursive": true, "type": "file" }),
+            json!({ "path": "/", "recursive": true, "pattern": "*.rs" }),
+        ] {
+            let result = bench.run("list_directory", arguments.clone()).await;
+            assert_eq!(
+                result.metadata.truncated.map(|cut| cut.reason),
+                Some(tools::Why::Depth),
+                "{arguments}"
+            );
+        }
+        let arguments = json!({ "path": "/", "recursive": true, "depth": 2, "type": "file" });
+        assert!(bench.run("list_directory", arguments).await.metadata.truncated.is_none());
+    }
+}
+
+#[tokio::test]
+async fn one_entry_always_has_room_and_none_is_no_number() {
+    for mut bench in Bench::each().await {
+        bench.put(&[("/a", ""), ("/b", ""), ("/c", "")]).await;
+        bench.settings.max_result_bytes = 1;
+        let (mut found, mut arguments) = (Vec::new(), json!({ "path": "/" }));
+        for _ in 0..5 {
+            let result = bench.run("list_directory", arguments.clone()).await;
+            let data = result.data.unwrap();
+            found.extend(names(&data).into_iter().map(ToOwned::to_owned));
+            let Some(truncated) = result.metadata.truncated else { break };
+            arguments.as_object_mut().unwrap().extend(truncated.next.unwrap());
+        }
+        assert_eq!(found, ["a", "b", "c"]);
+        for (tool, arguments) in [
+            ("list_directory", json!({ "path": "/", "limit": 0 })),
+            ("list_directory", json!({ "path": "/", "depth": 0 })),
+            ("tree", json!({ "path": "/", "limit": 0 })),
+            ("tree", json!({ "path": "/", "depth": 0 })),
+            ("search", json!({ "path": "/", "names": "*", "limit": 0 })),
+        ] {
+            assert_eq!(bench.err(tool, arguments).await.0, "invalid_argument", "{tool}");
+        }
+    }
+}

@@ -50,9 +50,9 @@ async fn bad_arguments_are_named() {
         (json!({}), "path"),
         (json!({ "path": 7 }), "path"),
         (json!({ "path": "/f", "pth": 1 }), "pth"),
-        (json!([]), "invalid"),
-        (json!("x"), "invalid"),
-        (Value::Null, "invalid"),
+        (json!([]), "object"),
+        (json!("x"), "object"),
+        (Value::Null, "path"),
         (json!({ "path": "/f", "offset": "x" }), "offset"),
     ] {
         let (kind, result) = bench.err("read_file", arguments.clone()).await;

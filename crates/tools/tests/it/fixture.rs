@@ -66,6 +66,7 @@ impl Bench {
             files: Arc::clone(&self.files),
             prefix: self.prefix.clone(),
             home: self.home.clone(),
+            is_system: false,
         };
         let recorder = Recorder::new(self.audit.clone(), None, None);
         Workspace::new(Arc::new(sandbox), self.role, None).recorded(recorder)

@@ -188,3 +188,125 @@ async fn a_sandbox_that_lies_at_a_path_is_named_by_it() {
         }
     }
 }
+
+#[tokio::test]
+async fn no_step_of_a_batch_follows_a_link_to_what_is_blocked() {
+    let bench = Bench::stored().await.block(&["/etc"]);
+    bench.put(&[("/etc/passwd", "root"), ("/top", "s")]).await;
+    bench.link("/file", "etc/passwd").await;
+    bench.link("/dir", "etc").await;
+    let harmless = json!({ "operation": "write", "path": "/top", "content": "new" });
+    for evil in [
+        json!({ "operation": "write", "path": "/file", "content": "evil" }),
+        json!({ "operation": "append", "path": "/file", "content": "evil" }),
+        json!({ "operation": "write", "path": "/dir/passwd", "content": "evil" }),
+        json!({ "operation": "create_directory", "path": "/dir/evil" }),
+        json!({ "operation": "delete", "path": "/dir/passwd" }),
+        json!({ "operation": "copy", "path": "/dir/passwd", "to": "/stolen" }),
+        json!({ "operation": "move", "path": "/dir/passwd", "to": "/stolen" }),
+    ] {
+        for steps in [json!([evil]), json!([harmless, evil]), json!([evil, harmless])] {
+            let result = bench.run("batch", json!({ "steps": steps })).await;
+            assert!(!result.success, "{steps}");
+        }
+    }
+    assert_eq!(bench.bytes("/etc/passwd").await, b"root");
+    assert_eq!(bench.ok("exists", json!({ "path": "/stolen" })).await["exists"], false);
+    bench.ok("batch", json!({ "steps": [harmless] })).await;
+    assert_eq!(bench.bytes("/top").await, b"new");
+}
+
+#[tokio::test]
+async fn no_listing_goes_on_behind_a_link_to_what_is_blocked() {
+    for bench in Bench::each().await {
+        let bench = bench.block(&["/etc"]);
+        bench.put(&[("/etc/passwd", "root"), ("/top", "s")]).await;
+        bench.link("/sneaky", "etc").await;
+        for (tool, field) in [("list_directory", "entries"), ("tree", "tree")] {
+            let arguments = json!({ "path": "/", "depth": 9, "after": "/sneaky/a" });
+            let result = bench.run(tool, arguments).await;
+            let told = result.data.map(|data| data[field].to_string()).unwrap_or_default();
+            assert!(!told.contains("passwd"), "{tool} {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_search_tells_what_is_in_blocked_files() {
+    for mut bench in Bench::each().await {
+        bench.settings.max_entries = 2;
+        let bench = bench.block(&["/etc"]);
+        let secret = "secret\n".repeat(9);
+        bench.put(&[("/etc/passwd", &secret), ("/etc/shadow", "\0"), ("/top", "secret")]).await;
+        let result = bench.run("search", json!({ "path": "/", "content": "secret" })).await;
+        let data = result.data.unwrap();
+        assert_eq!(data["matches"], json!([{ "path": "/top", "line": 1, "text": "secret" }]));
+        assert_eq!((&data["filesSearched"], &data["binaryFiles"]), (&json!(1), &json!(0)));
+        assert!(result.metadata.truncated.is_none());
+    }
+}
+
+#[tokio::test]
+async fn no_snapshot_is_restored_by_way_of_a_link() {
+    let bench = Bench::stored().await.allow(&["/src"]);
+    bench.put(&[("/secret/f", "then"), ("/src/f", "source")]).await;
+    bench.link("/src/dir", "../secret").await;
+    bench.ok("snapshot", json!({ "id": "linked" })).await;
+    bench.put(&[("/secret/f", "now")]).await;
+    let arguments = json!({ "id": "linked", "path": "/src/dir/f" });
+    assert_eq!(bench.err("restore", arguments.clone()).await.0, "outside_sandbox");
+    assert_eq!(bench.bytes("/secret/f").await, b"now");
+    // Nor by a link that was there then.
+    bench.ok("delete", json!({ "path": "/src/dir" })).await;
+    bench.put(&[("/src/dir/f", "mine")]).await;
+    assert_eq!(bench.err("restore", arguments).await.0, "outside_sandbox");
+    assert_eq!(bench.bytes("/src/dir/f").await, b"mine");
+}
+
+#[tokio::test]
+async fn what_lies_beside_something_blocked_is_moved_and_copied() {
+    for bench in Bench::each().await {
+        let bench = bench.block(&["/etc"]);
+        bench.put(&[("/a", "a"), ("/d/f", "f"), ("/etc/x", "x")]).await;
+        bench.ok("move", json!({ "from": "/a", "to": "/b" })).await;
+        bench.ok("copy", json!({ "from": "/b", "to": "/c" })).await;
+        bench.ok("copy", json!({ "from": "/d", "to": "/e" })).await;
+        assert_eq!(
+            (bench.bytes("/c").await, bench.bytes("/e/f").await),
+            (b"a".into(), b"f".into())
+        );
+        let (kind, _) = bench.err("copy", json!({ "from": "/d", "to": "/d/g/h" })).await;
+        assert_eq!(kind, "invalid_argument");
+        assert_eq!(bench.ok("exists", json!({ "path": "/d/g" })).await["exists"], false);
+    }
+}
+
+#[tokio::test]
+async fn what_went_out_of_sight_has_no_length() {
+    let bench = Bench::stored().await.block(&["/etc"]);
+    bench.put(&[("/a", "some words of a file"), ("/etc/b", "more words of another file")]).await;
+    bench.ok("snapshot", json!({ "id": "s" })).await;
+    let unlimited = bench.unlimited();
+    for (from, to) in [("/a", "/etc/a"), ("/etc/b", "/b")] {
+        let arguments = json!({ "from": from, "to": to });
+        assert!(unlimited.run(tools::named("move").unwrap(), arguments).await.success);
+    }
+    let data = bench.ok("diff", json!({ "from": "s" })).await;
+    for change in data["changes"].as_array().unwrap() {
+        let hidden = if change["change"] == "added" { "sizeBefore" } else { "sizeAfter" };
+        assert_eq!(change[hidden], Value::Null, "{change}");
+    }
+    assert_eq!(data["changes"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_allowed_directory_that_is_missing_can_be_made() {
+    for bench in Bench::each().await {
+        let bench = bench.allow(&["/made/by/path", "/made/by/write"]);
+        let data = bench.ok("create_directory", json!({ "path": "/made/by/path" })).await;
+        assert_eq!(data["created"], true);
+        bench.ok("write_file", json!({ "path": "/made/by/write/f", "content": "x" })).await;
+        let data = bench.ok("create_directory", json!({ "path": "/made/by/path" })).await;
+        assert_eq!(data["created"], false);
+    }
+}

@@ -263,3 +263,100 @@ async fn an_empty_file_can_be_asked_for_in_every_way() {
         }
     }
 }
+
+#[tokio::test]
+async fn whoever_asks_for_less_than_a_letter_gets_one_letter() {
+    for mut bench in Bench::each().await {
+        bench.put(&[("/f", "a€€😀z")]).await;
+        for length in 1..=12 {
+            let arguments = json!({ "path": "/f", "offset": 0, "length": length });
+            let (whole, calls) = read_on(&bench, arguments).await;
+            assert!(calls < 4 && "a€€😀z".starts_with(&whole) && whole.len() >= length);
+        }
+        let arguments = json!({ "path": "/f", "offset": 2, "length": 2 });
+        let (kind, result) = bench.err("read_file", arguments).await;
+        assert_eq!(kind, "invalid_argument");
+        assert!(result.error.unwrap().contains("the next one begins at 4"));
+        bench.settings.max_result_bytes = 1;
+        let mut arguments = json!({ "path": "/f" });
+        let mut whole = String::new();
+        for _ in 0..10 {
+            let result = bench.run("read_file", arguments.clone()).await;
+            whole.push_str(result.data.unwrap()["content"].as_str().unwrap());
+            let Some(truncated) = result.metadata.truncated else { break };
+            arguments.as_object_mut().unwrap().extend(truncated.next.unwrap());
+        }
+        assert_eq!(whole, "a€€😀z");
+    }
+}
+
+#[tokio::test]
+async fn no_number_of_a_line_is_too_high() {
+    for mut bench in Bench::each().await {
+        bench.put(&[("/f", &"line\n".repeat(100))]).await;
+        bench.settings.max_result_bytes = 50;
+        for longest in [10, 1 << 20] {
+            bench.settings.max_file_size = longest;
+            let arguments = json!({ "path": "/f", "startLine": 1, "endLine": u64::MAX });
+            let truncated = bench.run("read_file", arguments).await.metadata.truncated.unwrap();
+            // Lines that nobody counted are not told of.
+            assert_eq!(truncated.total, (longest > 500).then_some(100));
+        }
+        let arguments = json!({ "path": "/f", "offset": u64::MAX, "length": u64::MAX });
+        assert_eq!(bench.err("read_file", arguments).await.0, "range_not_satisfiable");
+        let truncated = bench.run("read_file", json!({ "path": "/f", "tail": 4000 })).await;
+        assert_eq!(truncated.metadata.truncated.unwrap().total, None);
+    }
+}
+
+#[tokio::test]
+async fn a_long_line_of_a_long_file_ends_where_it_ends() {
+    let line = "añ€😀".repeat(100_000);
+    for mut bench in Bench::each().await {
+        bench.put(&[("/f", &format!("one\n{line}\nthree\n"))]).await;
+        bench.settings.max_result_bytes = 700_000;
+        bench.settings.max_file_size = 1_000_000;
+        let arguments = json!({ "path": "/f", "startLine": 2, "endLine": 2 });
+        assert_eq!(read_on(&bench, arguments).await.0, format!("{line}\n"));
+    }
+}
+
+#[tokio::test]
+async fn what_can_only_be_read_whole_is_not_promised_in_parts() {
+    for mut bench in Bench::each().await {
+        let text = "日本語".repeat(100);
+        let arguments = json!({ "path": "/f", "content": text, "encoding": "iso-2022-jp" });
+        bench.ok("write_file", arguments).await;
+        bench.settings.max_result_bytes = 100;
+        let arguments = json!({ "path": "/f", "encoding": "iso-2022-jp" });
+        let (kind, result) = bench.err("read_file", arguments).await;
+        assert_eq!(kind, "file_too_large");
+        assert!(result.metadata.hint.unwrap().contains("base64"));
+    }
+}
+
+#[tokio::test]
+async fn what_turns_out_to_be_no_text_keeps_to_the_budget() {
+    for mut bench in Bench::each().await {
+        let mut bytes = "text ".repeat(20_000).into_bytes();
+        bytes.extend([0xFF; 100]);
+        bench.put_bytes("/f", &bytes).await;
+        bench.settings.max_result_bytes = 1000;
+        let arguments = json!({ "path": "/f", "encoding": "auto", "offset": 99_500 });
+        let result = bench.run("read_file", arguments).await;
+        let data = result.data.unwrap();
+        assert_eq!(data["encoding"], "base64");
+        assert!(data["content"].as_str().unwrap().len() <= 1000);
+        assert!(result.text.contains("base64"));
+    }
+}
+
+#[tokio::test]
+async fn half_a_unit_is_no_place_to_begin() {
+    for bench in Bench::each().await {
+        let arguments = json!({ "path": "/f", "content": "abc", "encoding": "utf-16le" });
+        bench.ok("write_file", arguments).await;
+        let arguments = json!({ "path": "/f", "encoding": "utf-16le", "offset": 1, "length": 2 });
+        assert_eq!(bench.err("read_file", arguments).await.0, "invalid_argument");
+    }
+}

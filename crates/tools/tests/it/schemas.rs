@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use tools::{Effect, Format, TOOLS, named};
 
+use crate::fixture::Bench;
+
 #[test]
 fn there_are_the_seven_of_the_specification_and_those_beyond() {
     let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
@@ -106,4 +108,49 @@ fn the_list_is_spelled_for_whoever_reads_it() {
     assert_eq!(own["annotations"]["readOnlyHint"], true);
     assert_eq!(own["outputSchema"]["required"], json!(["success", "data", "error", "metadata"]));
     assert!(Format::named("yaml").is_none());
+}
+
+/// Some clients spell out every field that they leave out.
+#[tokio::test]
+async fn an_optional_argument_may_be_null() {
+    for tool in &TOOLS {
+        let schema = tool.input_schema();
+        let required =
+            schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+        for (name, property) in schema["properties"].as_object().unwrap() {
+            let is_required = required.iter().any(|required| required == name);
+            let types = property["type"].as_array().cloned().unwrap_or_default();
+            let nullable = types.contains(&json!("null")) || property.get("anyOf").is_some();
+            assert_eq!(nullable, !is_required, "{} {name}: {property}", tool.name);
+        }
+    }
+    let bench = Bench::stored().await;
+    bench.put(&[("/d/f", "x")]).await;
+    let nulls = json!({ "path": "/d", "recursive": null, "force": null });
+    assert_eq!(bench.err("delete", nulls).await.0, "directory_not_empty");
+    let id = json!({ "id": "s", "message": null });
+    assert_eq!(bench.ok("snapshot", id).await["message"], "");
+    assert_eq!(bench.ok("diff", json!({ "from": "s", "skip": null })).await["changes"], json!([]));
+    let settings = json!({ "blockedPaths": null, "readOnly": null, "maxDepth": null });
+    assert_eq!(
+        serde_json::from_value::<tools::CallSettings>(settings).unwrap(),
+        Default::default()
+    );
+}
+
+#[tokio::test]
+async fn a_whole_number_may_have_a_point_and_arguments_are_an_object() {
+    let bench = Bench::stored().await;
+    bench.put(&[("/f", "one\ntwo\n")]).await;
+    let arguments = json!({ "path": "/f", "startLine": 2.0, "endLine": 2e0 });
+    assert_eq!(bench.ok("read_file", arguments).await["content"], "two\n");
+    for wrong in [json!({ "path": "/f", "tail": 1.5 }), json!({ "path": "/f", "tail": -1.0 })] {
+        assert_eq!(bench.err("read_file", wrong).await.0, "invalid_argument");
+    }
+    assert_eq!(bench.ok("list_snapshots", Value::Null).await["snapshots"], json!([]));
+    for wrong in [json!(["/f"]), json!("/f"), json!(1)] {
+        let (kind, result) = bench.err("read_file", wrong).await;
+        assert_eq!(kind, "invalid_argument");
+        assert!(result.error.unwrap().contains("object"));
+    }
 }

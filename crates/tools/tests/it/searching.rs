@@ -72,3 +72,18 @@ async fn a_search_that_has_no_time_says_so() {
         None => assert_eq!(result.metadata.kind.unwrap(), "timeout"),
     }
 }
+
+#[tokio::test]
+async fn a_search_that_was_cut_tells_what_it_searched() {
+    for mut bench in Bench::each().await {
+        bench.put(&[("/a", "hit\n"), ("/b", "hit\nhit\n")]).await;
+        let data = bench.ok("search", json!({ "content": "hit", "limit": 1 })).await;
+        assert!(data["filesSearched"].as_u64().unwrap() > 0);
+        let result = bench.run("search", json!({ "content": "hit", "limit": 3 })).await;
+        assert!(result.metadata.truncated.is_none());
+        bench.settings.max_result_bytes = 150;
+        let result = bench.run("search", json!({ "content": "hit" })).await;
+        assert!(result.metadata.truncated.is_some());
+        assert_eq!(result.data.unwrap()["filesSearched"], json!(null));
+    }
+}

@@ -72,3 +72,19 @@ async fn only_what_is_allowed_is_compared_and_brought_back() {
     assert_eq!(bench.bytes("/src/f").await, b"1");
     assert_eq!(bench.bytes("/secret").await, b"2");
 }
+
+#[tokio::test]
+async fn whoever_names_no_snapshot_is_told_where_they_are_listed() {
+    let bench = Bench::stored().await;
+    bench.put(&[("/f", "x")]).await;
+    for (tool, arguments) in [
+        ("restore", json!({ "id": "gone", "path": "/f" })),
+        ("restore", json!({ "id": "gone" })),
+        ("diff", json!({ "from": "gone" })),
+    ] {
+        let (kind, result) = bench.err(tool, arguments).await;
+        assert_eq!(kind, "not_found");
+        assert!(result.metadata.suggestions.is_empty(), "{:?}", result.metadata.suggestions);
+        assert!(result.metadata.hint.unwrap().contains("list_snapshots"), "{tool}");
+    }
+}

@@ -35,6 +35,11 @@ export class Sandbox {
     this.snapshots = new Snapshots(transport, this.#address);
   }
 
+  /** @internal The way to the server, for other parts of this package. */
+  static transportOf(sandbox: Sandbox): Transport {
+    return sandbox.#transport;
+  }
+
   /** What is known of it. */
   async info(options: CallOptions = {}): Promise<SandboxInfo> {
     return this.#json({ operation: "sandbox.info" }, options);

@@ -7,7 +7,15 @@ const LONGEST_PROBLEM = 64 * 1024;
 
 /** The failure that an answer tells of. Reads its body. */
 export async function failure(answer: Response, operation: string): Promise<SandkeepError> {
-  const text = await beginning(answer);
+  return failureIn(answer, await beginning(answer), operation);
+}
+
+/** The failure that an answer tells of whose body was read. */
+export function failureIn(
+  answer: { status: number; headers: Headers },
+  text: string,
+  operation: string,
+): SandkeepError {
   const problem = parsed(text);
   const { message, kind, hint, path } = told(problem);
   const status = answer.status;
@@ -64,10 +72,11 @@ interface Told {
   status?: number;
 }
 
-/** `/v1/sandboxes` says `error`; problem details say `detail` and `title`. */
+/** `/v1/sandboxes` says `error`; problem details say `detail` and `title`; tools have `metadata`. */
 function told(problem: unknown): Told {
   if (typeof problem !== "object" || problem === null) return {};
-  const fields = problem as Record<string, unknown>;
+  const { metadata, ...rest } = problem as Record<string, unknown>;
+  const fields = { ...(typeof metadata === "object" ? metadata : {}), ...rest };
   const text = (name: string) => {
     const value = fields[name];
     return typeof value === "string" && value !== "" ? value : undefined;

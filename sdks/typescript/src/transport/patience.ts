@@ -127,21 +127,29 @@ export class Patience {
       const hint = "ask for less at once, or give the client a `fetch` that waits longer";
       return new SandkeepError(message, { kind: "timeout", operation, hint, cause });
     }
-    const hint = "look whether the server runs and baseUrl leads to it";
-    const message = `the server cannot be reached${reasonOf(cause)}`;
-    return new SandkeepError(message, { kind: "connection", operation, hint, cause });
+    return unreachable(operation, reasonOf(cause), cause);
   }
 }
 
-function aborted(operation: string, { reason: cause }: AbortSignal): SandkeepError {
+/** The failure of a line that leads to nobody, or broke. */
+export function unreachable(
+  operation: string,
+  reason: string | undefined,
+  cause?: unknown,
+): SandkeepError {
+  const hint = "look whether the server runs and baseUrl leads to it";
+  const message = `the server cannot be reached${reason === undefined ? "" : `: ${reason}`}`;
+  return new SandkeepError(message, { kind: "connection", operation, hint, cause });
+}
+
+/** The failure of a call that the caller gave up. */
+export function aborted(operation: string, { reason: cause }: AbortSignal): SandkeepError {
   return new SandkeepError("the call was aborted", { kind: "aborted", operation, cause });
 }
 
 /** Runtimes hide what happened behind words such as `fetch failed`. */
-function reasonOf(cause: unknown): string {
-  const last = causes(cause).at(-1);
-  const reason = codeOf(cause) ?? last?.message;
-  return reason === undefined ? "" : `: ${reason}`;
+function reasonOf(cause: unknown): string | undefined {
+  return codeOf(cause) ?? causes(cause).at(-1)?.message;
 }
 
 function codeOf(cause: unknown): string | undefined {

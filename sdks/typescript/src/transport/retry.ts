@@ -34,8 +34,40 @@ const DONE_BEFORE_KINDS = [
   ...["not_found", "sandbox_not_found", "already_exists", "conflict", "precondition_failed"],
 ];
 
+/** How often a request is made again, if nobody says otherwise. */
+const USUAL_RETRIES = 3;
+
+/** The tries of one request. */
+export class Tries {
+  readonly #repeat: Repeat;
+  readonly #options: RetryOptions;
+  #left: number;
+  #made = 0;
+  #mayHaveHappened = false;
+
+  /** What can be sent only once is not tried again. */
+  constructor(repeat: Repeat, options: RetryOptions = {}, canBeSentAgain = true) {
+    this.#repeat = repeat;
+    this.#options = options;
+    this.#left = canBeSentAgain ? (options.retries ?? USUAL_RETRIES) : 0;
+  }
+
+  /** How many milliseconds to wait before the next try. If there is none, throws why. */
+  pauseAfter(error: unknown): number {
+    if (!(error instanceof SandkeepError)) throw error;
+    this.#made += 1;
+    this.#left -= 1;
+    const isLast = this.#left < 0 || asksForMore(error, this.#options);
+    if (isLast || !mayRepeat(error, this.#repeat)) {
+      throw this.#mayHaveHappened && this.#repeat === "conditional" ? inDoubt(error) : error;
+    }
+    this.#mayHaveHappened ||= isAmbiguous(error);
+    return pauseBefore(this.#made, error, this.#options);
+  }
+}
+
 /** Whether a request that failed like this may be made again. */
-export function mayRepeat(error: SandkeepError, repeat: Repeat): boolean {
+function mayRepeat(error: SandkeepError, repeat: Repeat): boolean {
   if (wasNotBegun(error)) return true;
   if (repeat === "never" || !mayPass(error)) return false;
   // Somebody else may have changed meanwhile what would be overwritten by a repetition.
@@ -43,7 +75,7 @@ export function mayRepeat(error: SandkeepError, repeat: Repeat): boolean {
 }
 
 /** Whether nobody knows if the request was carried out. */
-export function isAmbiguous(error: SandkeepError): boolean {
+function isAmbiguous(error: SandkeepError): boolean {
   return !wasNotBegun(error) && mayPass(error);
 }
 
@@ -56,7 +88,7 @@ export function pauseBefore(attempt: number, error: SandkeepError, options: Retr
 }
 
 /** Whether the server asks for a longer pause than the caller would make. */
-export function asksForMore(error: SandkeepError, options: RetryOptions): boolean {
+function asksForMore(error: SandkeepError, options: RetryOptions): boolean {
   return (error.retryAfter ?? 0) * 1000 > (options.longestPause ?? LONGEST_PAUSE);
 }
 
@@ -66,7 +98,7 @@ export function mayPassInTime(error: unknown): error is SandkeepError {
 }
 
 /** A condition that fails when a request is repeated may fail because the first one succeeded. */
-export function inDoubt(error: SandkeepError): SandkeepError {
+function inDoubt(error: SandkeepError): SandkeepError {
   const isStatus = DONE_BEFORE.includes(error.status ?? 0);
   if (!isStatus && !DONE_BEFORE_KINDS.includes(error.kind)) return error;
   const { operation, path, requestId, status } = error;

@@ -9,15 +9,7 @@ import { Patience, pause } from "./patience.js";
 import type { OnProgress } from "./progress.js";
 import { type Ready, readyOf } from "./ready.js";
 import { Received } from "./received.js";
-import {
-  asksForMore,
-  inDoubt,
-  isAmbiguous,
-  mayRepeat,
-  pauseBefore,
-  type Repeat,
-  type RetryOptions,
-} from "./retry.js";
+import { type Repeat, type RetryOptions, Tries } from "./retry.js";
 
 /** What is needed of `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -73,8 +65,17 @@ export interface Ask extends CallOptions {
   onProgress?: OnProgress | undefined;
 }
 
+/** @internal A request of JSON as it goes out. */
+export interface Plain {
+  url: string;
+  method: string;
+  headers: Array<[string, string]>;
+  body: string;
+  retry: RetryOptions | undefined;
+  timeout: number;
+}
+
 const USUAL_TIMEOUT = 60_000;
-const USUAL_RETRIES = 3;
 /** A body of this size may be on its way for longer than a server may be silent. */
 const LARGE = 1024 * 1024;
 
@@ -91,22 +92,28 @@ export class Transport {
   /** Asks, again where that is safe, and answers when the head of the answer is there. */
   async send(asked: Ask): Promise<Received> {
     const ask = readyOf(asked);
-    const { retries = USUAL_RETRIES, ...pauses } = this.#options.retry ?? {};
-    const most = isRepeatable(ask.content) ? retries : 0;
-    let mayHaveHappened = false;
-    for (let attempt = 1; ; attempt += 1) {
+    const tries = new Tries(ask.repeat, this.#options.retry, isRepeatable(ask.content));
+    while (true) {
       try {
         return await this.#once(ask);
       } catch (error) {
-        if (!(error instanceof SandkeepError)) throw error;
-        const isLast = attempt > most || asksForMore(error, pauses);
-        if (isLast || !mayRepeat(error, ask.repeat)) {
-          throw mayHaveHappened && ask.repeat === "conditional" ? inDoubt(error) : error;
-        }
-        mayHaveHappened ||= isAmbiguous(error);
-        await pause(pauseBefore(attempt, error, pauses), ask.signal);
+        await pause(tries.pauseAfter(error), ask.signal);
       }
     }
+  }
+
+  /** @internal How requests are made, and a request of JSON as it goes out. */
+  plain(ask: Ready): Plain {
+    const { fetch, retry, timeout = USUAL_TIMEOUT } = this.#options;
+    const secret = this.#secretNow(ask.operation);
+    if (fetch !== undefined || typeof secret === "object") {
+      const message = "whoever cannot wait has no use for a `fetch` or a token that takes its time";
+      const hint = "give the client a token that is a text, and no `fetch`; or call `execute`";
+      throw new SandkeepError(message, { kind: "unsupported", operation: ask.operation, hint });
+    }
+    const url = `${this.baseUrl}${ask.path}${queryString(ask.query)}`;
+    const headers = [...this.#headersWith(secret, ask)];
+    return { url, method: ask.method, headers, body: ask.content as string, retry, timeout };
   }
 
   /** Asks for JSON. */
@@ -183,13 +190,24 @@ export class Transport {
       return await patience.during(patience.orAborted(asking), "the function of the token");
     } catch (cause) {
       if (patience.signal.aborted) throw cause;
-      const message = "the token could not be had";
-      throw new SandkeepError(message, { kind: "token_invalid", operation, cause });
+      throw noToken(operation, cause);
+    }
+  }
+
+  #secretNow(operation: string): ReturnType<Exclude<Secret, string>> {
+    const { token } = this.#options;
+    try {
+      return typeof token === "function" ? token() : token;
+    } catch (cause) {
+      throw noToken(operation, cause);
     }
   }
 
   async #headers(ask: Ready, patience: Patience): Promise<Headers> {
-    const secret = await this.#secret(ask.operation, patience);
+    return this.#headersWith(await this.#secret(ask.operation, patience), ask);
+  }
+
+  #headersWith(secret: string | undefined, ask: Ready): Headers {
     try {
       const headers = new Headers(this.#options.headers);
       if (secret !== undefined && secret !== "") headers.set("authorization", `Bearer ${secret}`);
@@ -205,4 +223,9 @@ export class Transport {
       throw new SandkeepError(message, { kind: "invalid_argument", operation, cause });
     }
   }
+}
+
+function noToken(operation: string, cause: unknown): SandkeepError {
+  const message = "the token could not be had";
+  return new SandkeepError(message, { kind: "token_invalid", operation, cause });
 }

@@ -1,7 +1,7 @@
 // A project of somebody who uses the package: packed, installed and type-checked as it would be there.
 
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,8 +21,8 @@ export async function packed() {
   return { archive: join(place, filename), names: files.map((file) => file.path), remove };
 }
 
-/** A new project of this type, with the archive installed. */
-export async function project(type, archive) {
+/** A new project of this type, with the archive installed, and `packages` that are installed here. */
+export async function project(type, archive, packages = []) {
   const place = await mkdtemp(join(tmpdir(), "sandkeep-project-"));
   await writeFile(
     join(place, "package.json"),
@@ -31,6 +31,11 @@ export async function project(type, archive) {
   await run("npm", ["install", "--offline", "--ignore-scripts", "--no-audit", archive], {
     cwd: place,
   });
+  for (const name of packages) {
+    const link = join(place, "node_modules", name);
+    await mkdir(join(link, ".."), { recursive: true });
+    await symlink(join(home, "node_modules", name), link);
+  }
   const write = async (name, text) => {
     await mkdir(join(place, name, ".."), { recursive: true });
     await writeFile(join(place, name), text);

@@ -1,6 +1,7 @@
 // Runs the promises, in whatever runtime this is, and tells what became of each.
 
 import * as sdk from "../../dist/esm/index.js";
+import * as toolkit from "../../dist/esm/tools/index.js";
 
 const LONGEST = 30_000;
 
@@ -25,6 +26,13 @@ export const SUBJECTS = [
   "agent_files",
   "agent_connection",
   "agent_sessions",
+  "tools",
+  "tools_content",
+  "tools_arguments",
+  "tools_settings",
+  "tools_lines",
+  "tools_models",
+  "tools_sync",
 ];
 
 /**
@@ -35,7 +43,7 @@ export async function run(setting, tell) {
   for (const subject of SUBJECTS) {
     const promises = [];
     const { default: define } = await import(`../promises/${subject}.promises.js`);
-    define({ it: (title, body) => promises.push({ title, body }), ...tools(setting) });
+    define({ it: (title, body) => promises.push({ title, body }), ...means(setting) });
     for (const { title, body } of promises) tell(await outcome(`${subject}: ${title}`, body));
   }
 }
@@ -56,7 +64,7 @@ async function outcome(title, body) {
   }
 }
 
-function tools({ baseUrl, token, lineUrl, runtime, fetch }) {
+function means({ baseUrl, token, lineUrl, runtime, fetch }) {
   const connect = (options = {}) => new sdk.Sandkeep({ baseUrl, token, fetch, ...options });
   const unique = (word) => `${word}-${runtime}-${Math.random().toString(36).slice(2, 10)}`;
   const keep = connect();
@@ -65,7 +73,7 @@ function tools({ baseUrl, token, lineUrl, runtime, fetch }) {
   /** A line to the server on which something goes wrong; see line.js. */
   const line = (fault, ...details) =>
     [lineUrl, fault, unique("line"), ...details].map(String).join("/");
-  return { sdk, keep, connect, fresh, line, unique, baseUrl, token, runtime };
+  return { sdk, toolkit, keep, connect, fresh, line, unique, baseUrl, token, runtime };
 }
 
 function described(error) {

@@ -18,7 +18,8 @@ export const RUNTIMES = {
     inProcess(program("deno", "@deno/linux-x64-glibc/deno", "@deno/linux-arm64-glibc/deno"), [
       ...[
         "run",
-        "--no-config",
+        // As package.json says it, `zod` lies in node_modules.
+        "--node-modules-dir=manual",
         "--no-lock",
         "--no-remote",
         "--allow-net",

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::host_fs::{Meaning as _, Tree, host_path, host_time, note};
-use crate::tree::{Body, Cursor, Directory, End, Item, Name, Node, Way, resolve};
+use crate::tree::{Body, Cursor, Directory, End, Item, Name, Node, Way, resolve_within};
 use crate::{Error, ErrorKind, Links, Result, SandboxPath, name};
 
 use super::compare::Comparison;
@@ -20,7 +20,9 @@ use super::stage::{Maker, host_bytes, host_name};
 /// Brings back the tree at `path`. May block.
 pub(super) fn restore(tree: &Tree, reader: &Reader, path: &SandboxPath) -> Result<()> {
     let root = &reader.root().tree;
-    let way = reader.work(|source| resolve(root, path, Links::Keep, source))?;
+    // No link is followed, for the reason that virtual trees have.
+    let above = path.parent().unwrap_or_else(SandboxPath::root);
+    let way = reader.work(|source| resolve_within(root, &above, path, Links::Keep, source))?;
     let path = way.path();
     let node = match &way.end {
         End::Root => Some(root),

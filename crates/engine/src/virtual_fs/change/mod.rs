@@ -99,7 +99,7 @@ pub(crate) enum Change {
 
 impl Change {
     /// The same change, confined to a part of the tree.
-    pub(super) fn within(self, floor: &SandboxPath) -> Self {
+    pub(crate) fn within(self, floor: &SandboxPath) -> Self {
         if floor.is_root() {
             return self;
         }

@@ -32,6 +32,7 @@ impl Trial {
             files: Arc::new(files),
             prefix: root.clone(),
             home: root,
+            is_system: false,
         };
         let audit = Audit::new(Some(&store), None, Retention::default());
         Self { storage, audit, sandbox: Arc::new(sandbox) }

@@ -28,8 +28,10 @@ use utoipa_axum::routes;
 use crate::app::App;
 
 pub(crate) use agents::AgentServers;
+pub(super) use agents::errors::{NotAcceptable, not_acceptable};
 pub(super) use agents::{problem_components, speaks_for, subject};
 pub(crate) use connections::Connections;
+pub(super) use stream::over;
 
 /// Whether the requests of a route are about the files of the caller's own sandbox.
 pub(super) fn is_inside(route: &str) -> bool {

@@ -280,7 +280,9 @@ A test of the server asserts this table.
             writeln!(text, "| `{word}` | {code} | `{suffix}` | {title} | {} |", hint(kind))
                 .unwrap();
         }
-        text + &crate::faces::sandboxes_v1::table() + &crate::faces::acp::table()
+        text + &crate::faces::sandboxes_v1::table()
+            + &crate::faces::acp::table()
+            + &crate::faces::tools::table()
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::failures::Failures;
 use super::naming::tool_in;
 use super::queries::{CallParams, CallQuery};
 use super::settings::settings_for;
-use super::wire::{ToolAnswer, ToolArguments};
+use super::wire::{ToolAnswer, ToolArguments, ToolName};
 use crate::faces::sandboxes_v1::{Asked, explain, status};
 use crate::pace::Pace;
 use crate::problem::{Class, Problem, render};
@@ -33,7 +33,7 @@ use crate::visit::{Visit, demand};
     operation_id = "callTool",
     tag = "tools",
     params(
-        ("name" = String, Path, description = "The tool"),
+        ("name" = inline(ToolName), Path, description = "The tool"),
         ("sandbox" = Option<String>, Query, nullable = false,
             description = "The sandbox; the caller's own without it"),
         CallParams

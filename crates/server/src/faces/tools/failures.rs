@@ -130,3 +130,33 @@ fn response(kinds: &str) -> utoipa::openapi::Response {
         .content("application/json", ContentBuilder::new().schema(Some(schema)).build())
         .build()
 }
+
+#[cfg(test)]
+pub(in crate::faces) mod tests {
+    use std::fmt::Write as _;
+
+    use crate::faces::sandboxes_v1::{Asked, status};
+
+    use super::*;
+
+    /// This face's part of the table as it is committed.
+    pub(in crate::faces) fn table() -> String {
+        let mut text = String::from(
+            "\n## /v1/tools\n\nEvery failed request is answered as a tool that fails: `success` is \
+             false, `data` null, `error` the words with the hint, and `metadata` has `kind`, `hint`, \
+             `retryable`, and `path` where one is to blame. The statuses are those of \
+             `/v1/sandboxes`; where there are two, the first is for tools that only look. Beside \
+             these: `tool_not_found` (404), `method_not_allowed` (405), `limit_exceeded` as 413 for \
+             a body that is too long.\n\n| kind | status | hint |\n|---|---|---|\n",
+        );
+        for kind in ErrorKind::ALL {
+            let (look, any) = (status(kind, Asked::Look), status(kind, Asked::Any));
+            let code = match look == any {
+                true => any.as_str().to_owned(),
+                false => format!("{}, {}", look.as_str(), any.as_str()),
+            };
+            writeln!(text, "| `{}` | {code} | {} |", kind.word(), tools::hint(kind)).unwrap();
+        }
+        text
+    }
+}

@@ -10,7 +10,7 @@ use super::failures::Failures;
 use super::naming::tool_in;
 use super::queries::FormatQuery;
 use super::settings::settings_for;
-use super::wire::{ToolDescription, ToolList};
+use super::wire::{ToolDescription, ToolList, ToolName};
 use crate::browsers::ASK_AGAIN;
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -58,7 +58,7 @@ pub(super) async fn list(
     path = "/v1/tools/{name}",
     operation_id = "getTool",
     tag = "tools",
-    params(("name" = String, Path, description = "The tool"), FormatQuery),
+    params(("name" = inline(ToolName), Path, description = "The tool"), FormatQuery),
     responses((status = 200, description = "The tool", body = ToolDescription), Failures),
     security(("bearer" = []))
 )]

@@ -19,8 +19,11 @@ use utoipa_axum::routes;
 use crate::app::App;
 
 pub(super) use audited::{operation, subject};
+#[cfg(test)]
+pub(super) use failures::tests::table;
 pub(super) use failures::{Asked, failure_components};
 pub(super) use naming::sandbox_in;
+pub(super) use settings::settings_for;
 
 /// Where everything of this face lies.
 const PREFIX: &str = "/v1/tools";

@@ -36,7 +36,7 @@ impl From<WireFormat> for Format {
 #[into_params(parameter_in = Query)]
 pub(super) struct FormatQuery {
     /// Who reads it: `json-schema` without it.
-    #[param(nullable = false)]
+    #[param(inline, nullable = false)]
     pub(super) format: Option<WireFormat>,
 }
 

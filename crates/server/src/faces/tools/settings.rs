@@ -3,22 +3,16 @@
 use engine::{DotDot, SandboxPath};
 use tools::Settings;
 
-use crate::app::App;
 use crate::visit::Visit;
 
 /// The settings that hold in the sandbox of a visit: those of the server, and where the tree is that
 /// of a whole system, nothing of the system itself.
 pub(in crate::faces) fn settings_for(visit: &Visit, of_server: &Settings) -> Settings {
     let mut settings = of_server.clone();
-    if is_whole_system(visit) {
+    if visit.workspace.sandbox().is_system {
         let paths = Settings::SYSTEM_DIRECTORIES.iter();
         let paths = paths.filter_map(|path| SandboxPath::parse(path, DotDot::Refuse).ok());
         settings.blocked_paths.extend(paths);
     }
     settings
-}
-
-fn is_whole_system(visit: &Visit) -> bool {
-    let app: &App = visit.app();
-    app.tools.main_is_system && visit.is_main()
 }

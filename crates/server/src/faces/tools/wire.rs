@@ -4,7 +4,22 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+/// The name of a tool.
+#[derive(Debug)]
+pub(super) struct ToolName;
+
+impl PartialSchema for ToolName {
+    fn schema() -> RefOr<Schema> {
+        let names = tools::TOOLS.iter().map(|tool| tool.name);
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
+    }
+}
+
+impl ToSchema for ToolName {}
 
 /// The arguments of a tool, as its schema says.
 #[derive(Debug, ToSchema)]
@@ -90,14 +105,50 @@ pub(crate) struct ToolTruncation {
     /// How much there is; null where nobody counted to the end.
     #[schema(required)]
     total: Option<u64>,
-    /// What is counted: `bytes`, `lines`, `entries`, `matches`, `changes` or `snapshots`.
-    unit: String,
-    /// Why there is no more: `limit`, `budget`, `depth`, `bytes` or `time`.
-    reason: String,
+    /// What is counted.
+    unit: ToolUnit,
+    /// Why there is no more.
+    reason: ToolReason,
     /// The arguments to call with, beside those of this call, to go on where it ended; null if that
     /// cannot be done.
     #[schema(required, value_type = Option<Object>)]
     next: Option<Map<String, Value>>,
+}
+
+/// What is counted.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "a description")]
+pub(crate) enum ToolUnit {
+    /// Bytes of a file.
+    Bytes,
+    /// Lines of a file.
+    Lines,
+    /// Entries of a directory.
+    Entries,
+    /// Names or lines that were found.
+    Matches,
+    /// Paths that differ.
+    Changes,
+    /// Snapshots.
+    Snapshots,
+}
+
+/// Why there is no more.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "a description")]
+pub(crate) enum ToolReason {
+    /// As much was asked for.
+    Limit,
+    /// One answer holds no more.
+    Budget,
+    /// No deeper directory was looked at.
+    Depth,
+    /// As many bytes of files were read as may be.
+    Bytes,
+    /// The time was up.
+    Time,
 }
 
 #[cfg(test)]
@@ -105,7 +156,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use tools::{Metadata, ToolResult, Truncation, Unit, Why};
-    use utoipa::PartialSchema;
 
     use super::*;
 
@@ -156,5 +206,22 @@ mod tests {
         };
         let (properties, required) = described::<ToolAnswer>();
         assert_eq!((names(&result), names(&result)), (properties, required));
+    }
+    #[test]
+    fn the_words_are_those_that_are_sent() {
+        fn words<T: PartialSchema>() -> Value {
+            serde_json::to_value(T::schema()).unwrap()["enum"].clone()
+        }
+        let units = [
+            Unit::Bytes,
+            Unit::Lines,
+            Unit::Entries,
+            Unit::Matches,
+            Unit::Changes,
+            Unit::Snapshots,
+        ];
+        assert_eq!(words::<ToolUnit>(), serde_json::to_value(units).unwrap());
+        let reasons = [Why::Limit, Why::Budget, Why::Depth, Why::Bytes, Why::Time];
+        assert_eq!(words::<ToolReason>(), serde_json::to_value(reasons).unwrap());
     }
 }

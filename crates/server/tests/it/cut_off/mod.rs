@@ -99,7 +99,7 @@ impl Served {
     async fn new(tree: Arc<dyn FileSystem>) -> Self {
         let files = Arc::clone(&tree);
         let (prefix, home) = (SandboxPath::root(), SandboxPath::root());
-        let sandbox = Sandbox { id: id(), files, prefix, home };
+        let sandbox = Sandbox { id: id(), files, prefix, home, is_system: false };
         let app = App::new(sandbox, Options::new(Access::Open)).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = listener.local_addr().unwrap();

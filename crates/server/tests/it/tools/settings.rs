@@ -246,9 +246,7 @@ async fn what_is_blocked_is_neither_reached_nor_told() {
 
 #[tokio::test]
 async fn a_whole_system_has_directories_that_are_nothing_for_tools() {
-    let mut options = Options::new(Access::Open);
-    options.tools.main_is_system = true;
-    let server = Server::with(options).await;
+    let server = Server::of_a_system().await;
     for name in ["etc/passwd", "proc/1/environ", "usr/bin/sh", "work/f", "var/run/s", "var/log/l"] {
         server.put(name, "x");
     }

@@ -1,10 +1,9 @@
 //! Which bytes are whole letters.
 
-use bytes::Bytes;
-use engine::{Encoding, Error, ErrorKind, Misfit};
+use engine::{Encoding, Error, ErrorKind, Misfit, Result};
 
 /// The longest letter of any encoding, in bytes.
-const LONGEST: usize = 4;
+pub(super) const LONGEST: usize = 4;
 
 /// How many bytes at the beginning are whole letters, where the rest was cut off.
 pub(super) fn whole(bytes: &[u8], encoding: Encoding) -> usize {
@@ -24,28 +23,36 @@ pub(super) fn whole(bytes: &[u8], encoding: Encoding) -> usize {
     (shortest..=bytes.len()).rev().find(fits).unwrap_or(bytes.len())
 }
 
-/// The text that bytes stand for, which begin at an offset of their file. The bytes come back where
-/// they are no text.
-pub(super) fn decode(
-    bytes: Bytes,
-    encoding: Encoding,
-    offset: u64,
-) -> Result<String, (Error, Bytes)> {
-    if encoding == Encoding::UTF_8 {
-        return match std::str::from_utf8(&bytes) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(err) => {
-                let message = no_text(&bytes, err.valid_up_to(), offset);
-                Err((Error::new(ErrorKind::InvalidArgument, message), bytes))
-            }
-        };
-    }
-    encoding.decode(&bytes, Misfit::Refuse).map_err(|err| {
-        if offset == 0 {
-            return (err, bytes.clone());
+/// How many bytes at the beginning are whole letters, up to `most` of them. One letter comes in any
+/// case: who got none would ask for it forever.
+pub(super) fn up_to(most: usize, bytes: &[u8], encoding: Encoding) -> usize {
+    let asked = bytes.get(..most).unwrap_or(bytes);
+    match whole(asked, encoding) {
+        0 => {
+            let fits = |end: &usize| {
+                let letter = bytes.get(..*end);
+                letter.is_some_and(|letter| encoding.decode(letter, Misfit::Refuse).is_ok())
+            };
+            // Where there is no letter the bytes are no text, which is told when they are read.
+            (1..=LONGEST).find(fits).unwrap_or(asked.len())
         }
-        let message = format!("{}, counted from {offset}", err.message());
-        (Error::new(err.kind(), message), bytes.clone())
+        end => end,
+    }
+}
+
+/// The text that bytes stand for, which begin at an offset of their file.
+pub(super) fn decode(bytes: &[u8], encoding: Encoding, offset: u64) -> Result<String> {
+    if encoding == Encoding::UTF_8 {
+        return std::str::from_utf8(bytes).map(ToOwned::to_owned).map_err(|err| {
+            let message = no_text(bytes, err.valid_up_to(), offset);
+            Error::new(ErrorKind::InvalidArgument, message)
+        });
+    }
+    encoding.decode(bytes, Misfit::Refuse).map_err(|err| {
+        if offset == 0 {
+            return err;
+        }
+        Error::new(err.kind(), format!("{}, counted from {offset}", err.message()))
     })
 }
 
@@ -107,8 +114,7 @@ mod tests {
 
     #[test]
     fn whoever_begins_inside_a_letter_is_told_where_the_next_one_is() {
-        let (err, _) =
-            decode(Bytes::from_static(&[0x82, 0xAC, b'x']), Encoding::UTF_8, 7).unwrap_err();
+        let err = decode(&[0x82, 0xAC, b'x'], Encoding::UTF_8, 7).unwrap_err();
         assert_eq!(err.message(), "offset 7 is inside a letter; the next one begins at 9");
     }
 }

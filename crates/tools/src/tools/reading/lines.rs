@@ -93,6 +93,14 @@ impl Scan {
         self.is_full || self.wanted.last.is_some_and(|last| self.line > last)
     }
 
+    /// Whether nothing that comes is of use but to count lines. Of a line that has no room it is of
+    /// use where it ends, unless that is far.
+    pub(super) fn is_done(&self, far: u64) -> bool {
+        let seeks_end = self.is_full && self.whole.is_none() && self.wanted.last.is_some();
+        let is_near = self.seen - self.start <= far;
+        self.has_all() && !(seeks_end && is_near && self.wanted_end.is_none())
+    }
+
     pub(super) fn feed(&mut self, chunk: &[u8]) {
         if self.ends == Ends::OneByte {
             return self.feed_bytes(chunk);
@@ -200,7 +208,9 @@ pub(super) fn last(bytes: &[u8], ends: Ends, count: u64, is_begin: bool) -> Last
         Ends::Utf16Be => (2, &[0, b'\n']),
     };
     let mut found = Last { start: bytes.len(), count: 0 };
-    let mut at = bytes.len().saturating_sub(width);
+    // Half a unit at the end is a part of the last line.
+    let half = bytes.len() % width;
+    let mut at = bytes.len().saturating_sub(if half == 0 { width } else { half });
     if bytes.is_empty() {
         return found;
     }

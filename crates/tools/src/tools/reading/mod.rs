@@ -10,7 +10,7 @@ mod lines;
 
 use std::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use engine::{Content, Encoding, Entry, Error, ErrorKind, SandboxPath, Span, Workspace};
 use futures::TryStreamExt as _;
 use serde_json::{Map, Value, json};
@@ -99,36 +99,44 @@ impl<'a> Reading<'a> {
             let message = format!("a text in {} can only be read whole", encoding.name());
             return Err(Error::new(ErrorKind::InvalidArgument, message).on(self.file).into());
         }
-        let piece = match part {
-            Part::Whole => self.bytes(0, None, true).await?,
-            Part::Bytes { offset, length } => self.bytes(offset, length, false).await?,
-            Part::Lines { first, last } => self.lines(Wanted { first, last }).await?,
-            Part::Tail(count) => self.tail(count).await?,
-        };
-        self.spell(piece, wished)
+        match self.spell(self.piece(part).await?) {
+            // What looked like text at its beginning is none.
+            Err(_) if wished == TextEncoding::Auto => {
+                self.encoding = TextEncoding::Base64;
+                self.spell(self.piece(part).await?)
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn piece(&self, part: Part) -> Result<Piece, Failure> {
+        match part {
+            Part::Whole => self.bytes(0, None, true).await,
+            Part::Bytes { offset, length } => self.bytes(offset, length, false).await,
+            Part::Lines { first, last } => self.lines(Wanted { first, last }).await,
+            Part::Tail(count) => self.tail(count).await,
+        }
     }
 
     /// Which encoding the file is in.
     async fn recognise(&self) -> engine::Result<TextEncoding> {
-        let Content { entry, body, .. } = self.open(0, Some(HEAD)).await?;
+        let Content { entry, body, .. } = self.open(Span::Between(0..HEAD)).await?;
         let head = gather(body, HEAD).await?;
         let is_whole = head.len() as u64 == entry.size;
         Ok(detect::detect(&head, is_whole).map_or(TextEncoding::Base64, TextEncoding::Text))
     }
 
     /// Opens a part of the file; none of it where there is nothing.
-    async fn open(&self, offset: u64, length: Option<u64>) -> engine::Result<Content> {
-        let span = match (offset, length) {
-            (0, None) => Span::Whole,
-            (offset, None) => Span::From(offset),
-            (offset, Some(length)) => Span::Between(offset..offset.saturating_add(length)),
-        };
-        match self.held.read(self.file, span).await {
+    async fn open(&self, span: Span) -> engine::Result<Content> {
+        let outcome = self.held.read(self.file, span.clone()).await;
+        match (outcome, span) {
             // An empty file has a first byte to ask for, too.
-            Err(err) if err.kind() == ErrorKind::RangeNotSatisfiable && offset == 0 => {
+            (Err(err), Span::Between(Range { start: 0, .. }) | Span::Last(_))
+                if err.kind() == ErrorKind::RangeNotSatisfiable =>
+            {
                 self.held.read(self.file, Span::Whole).await
             }
-            outcome => outcome,
+            (outcome, _) => outcome,
         }
     }
 
@@ -144,14 +152,24 @@ impl<'a> Reading<'a> {
     async fn bytes(&self, offset: u64, length: Option<u64>, whole: bool) -> Result<Piece, Failure> {
         let room = self.room();
         let most = length.map_or(room, |length| length.min(room));
-        let Content { entry, range, body } = self.open(offset, Some(most)).await?;
-        if whole && entry.size > self.longest {
-            return Err(self.too_long(entry.size));
+        if offset != self.unit_floor(offset) {
+            let message = format!("offset {offset} is inside a letter");
+            return Err(Error::new(ErrorKind::InvalidArgument, message).on(self.file).into());
         }
-        let mut bytes = gather(body, most).await?;
-        let is_cut = range.start + (bytes.len() as u64) < entry.size;
-        if is_cut && let TextEncoding::Text(encoding) = self.encoding {
-            bytes.truncate(letters::whole(&bytes, encoding));
+        // One letter always comes, however little is asked for.
+        let enough = most.max(letters::LONGEST as u64);
+        let span = Span::Between(offset..offset.saturating_add(enough));
+        let Content { entry, range, body } = self.open(span).await?;
+        if whole {
+            self.check_whole(entry.size, room)?;
+        }
+        let mut bytes = gather(body, enough).await?;
+        let here = usize::try_from(most).unwrap_or(usize::MAX);
+        if range.start + (bytes.len().min(here) as u64) < entry.size {
+            bytes.truncate(match self.encoding {
+                TextEncoding::Text(encoding) => letters::up_to(here, &bytes, encoding),
+                TextEncoding::Base64 | TextEncoding::Auto => here,
+            });
         }
         let end = range.start + bytes.len() as u64;
         let wanted =
@@ -162,7 +180,7 @@ impl<'a> Reading<'a> {
                 returned: bytes.len() as u64,
                 total: Some(wanted - range.start),
                 unit: Unit::Bytes,
-                reason: Why::Budget,
+                reason: if length == Some(most) { Why::Limit } else { Why::Budget },
                 next: Some(from_byte(end, rest)),
             }
         });
@@ -170,16 +188,17 @@ impl<'a> Reading<'a> {
     }
 
     async fn lines(&self, wanted: Wanted) -> Result<Piece, Failure> {
-        let Content { entry, mut body, .. } = self.open(0, None).await?;
+        let Content { entry, mut body, .. } = self.open(Span::Whole).await?;
+        let mut is_counted = true;
         let mut scan = Scan::new(wanted, self.ends(), self.room());
         while let Some(chunk) = body.try_next().await? {
             scan.feed(&chunk);
             // Counting to the end of a long file would cost more than it tells.
-            if scan.has_all() && entry.size > self.longest {
+            if entry.size > self.longest && scan.is_done(self.longest) {
+                is_counted = false;
                 break;
             }
         }
-        let is_counted = !scan.has_all() || entry.size <= self.longest;
         let mut found = scan.end(is_counted);
         let Some(lines) = found.lines else {
             if wanted.first == 1 && entry.size == 0 {
@@ -200,7 +219,7 @@ impl<'a> Reading<'a> {
         if found.is_within_line
             && let TextEncoding::Text(encoding) = self.encoding
         {
-            bytes.truncate(letters::whole(&bytes, encoding));
+            bytes.truncate(letters::up_to(bytes.len(), &bytes, encoding));
         }
         let truncated = match (found.is_cut, found.is_within_line) {
             (false, _) => None,
@@ -215,13 +234,14 @@ impl<'a> Reading<'a> {
         let room = self.room();
         let mut block = 16 << 10;
         loop {
-            let size = self.held.stat(self.file, engine::Links::Follow).await?.size;
             let most = room.min(block);
             // The unit before says whether the first line is whole.
-            let start =
-                self.unit_floor(size.saturating_sub(most)).saturating_sub(self.ends().width());
-            let Content { entry, range, body } = self.open(start, None).await?;
-            let bytes = gather(body, most.saturating_add(4)).await?;
+            let enough = self.unit_floor(most) + self.ends().width();
+            let Content { entry, range, body } = self.open(Span::Last(enough)).await?;
+            let mut bytes = gather(body, enough).await?;
+            // Half a unit at the beginning is a part of what is not asked for.
+            let half = range.start - self.unit_floor(range.start);
+            bytes.advance(bytes.len().min(usize::try_from(half).unwrap_or(0)));
             let found = lines::last(&bytes, self.ends(), count, range.start == 0);
             let is_cut = found.count < count && range.start > 0;
             if is_cut && most < room {
@@ -231,12 +251,12 @@ impl<'a> Reading<'a> {
             let returned = found.count;
             let truncated = is_cut.then(|| Truncation {
                 returned,
-                total: Some(count),
+                total: None,
                 unit: Unit::Lines,
                 reason: Why::Budget,
                 next: None,
             });
-            let start = range.start + found.start as u64;
+            let start = range.start + half + found.start as u64;
             let bytes = bytes.slice(found.start..);
             return Ok(Piece { entry, bytes, start, lines: None, truncated });
         }
@@ -255,21 +275,17 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn spell(&self, piece: Piece, wished: TextEncoding) -> Result<Read, Failure> {
+    fn spell(&self, piece: Piece) -> Result<Read, Failure> {
         let Piece { entry, bytes, start, lines, truncated } = piece;
         let end = start + bytes.len() as u64;
         let (content, encoding) = match self.encoding {
-            TextEncoding::Text(encoding) => match letters::decode(bytes, encoding, start) {
-                Ok(text) => (text, self.encoding),
-                // What looked like text at its beginning is none.
-                Err((_, bytes)) if wished == TextEncoding::Auto => {
-                    (to_base64(&bytes), TextEncoding::Base64)
-                }
-                Err((err, _)) => {
+            TextEncoding::Text(encoding) => {
+                let text = letters::decode(&bytes, encoding, start).map_err(|err| {
                     let hint = "read it with `encoding` `base64`, or with `auto`";
-                    return Err(Failure::with_hint(err.on(self.file), hint));
-                }
-            },
+                    Failure::with_hint(err.on(self.file), hint)
+                })?;
+                (text, self.encoding)
+            }
             TextEncoding::Base64 | TextEncoding::Auto => (to_base64(&bytes), TextEncoding::Base64),
         };
         Ok(Read {
@@ -283,11 +299,22 @@ impl<'a> Reading<'a> {
         })
     }
 
-    fn too_long(&self, size: u64) -> Failure {
-        let most = self.longest;
+    /// Refuses to read a file whole that is too long for it.
+    fn check_whole(&self, size: u64, room: u64) -> Result<(), Failure> {
+        let (most, hint) = match self.encoding {
+            TextEncoding::Text(encoding) if encoding.has_states() => {
+                (self.longest.min(room), "read it with `encoding` `base64`")
+            }
+            TextEncoding::Text(_) | TextEncoding::Base64 | TextEncoding::Auto => {
+                (self.longest, "read a part of it: `startLine`, `tail` or `offset`")
+            }
+        };
+        if size <= most {
+            return Ok(());
+        }
         let message = format!("the file has {size} bytes, and at most {most} are read at once");
         let error = Error::new(ErrorKind::FileTooLarge, message).on(self.file);
-        Failure::with_hint(error, "read a part of it: `startLine`, `tail` or `offset`")
+        Err(Failure::with_hint(error, hint))
     }
 }
 
@@ -308,14 +335,10 @@ fn within_line(found: &Found, returned: u64) -> Truncation {
 
 /// That not all lines had room.
 fn between_lines(found: &Found, lines: LineRange, wanted: Wanted) -> Truncation {
-    let last = match (wanted.last, found.total) {
-        (Some(last), Some(total)) => Some(last.min(total)),
-        (last, total) => last.or(total),
-    };
     let next = Map::from_iter([("startLine".to_owned(), json!(lines.end + 1))]);
     Truncation {
         returned: lines.end + 1 - lines.start,
-        total: last.map(|last| last + 1 - wanted.first),
+        total: found.total.map(|total| wanted.last.unwrap_or(total).min(total) + 1 - wanted.first),
         unit: Unit::Lines,
         reason: Why::Budget,
         next: Some(next),

@@ -71,7 +71,7 @@ pub(super) fn not_json() -> Problem {
         .hint("send the header `Content-Type: application/json`")
 }
 
-pub(in crate::faces::acp) fn not_acceptable(media: &str) -> Problem {
+pub(in crate::faces) fn not_acceptable(media: &str) -> Problem {
     let message = format!("accept must allow {media}");
     Problem::new(StatusCode::NOT_ACCEPTABLE, Class::NOT_ACCEPTABLE, &message)
         .message(&message)
@@ -115,7 +115,7 @@ impl IntoResponses for AgentProblems {
 }
 
 /// The problem of a client that does not take what there is.
-pub(in crate::faces::acp) struct NotAcceptable;
+pub(in crate::faces) struct NotAcceptable;
 
 impl IntoResponses for NotAcceptable {
     fn responses() -> BTreeMap<String, RefOr<Response>> {

@@ -269,7 +269,13 @@ mod tests {
     async fn server() -> Router {
         let (id, root) = (SandboxId::parse("main").unwrap(), SandboxPath::root());
         let files = Store::in_memory().create(&id, Limits::default()).await.unwrap();
-        let sandbox = Sandbox { id, files: Arc::new(files), prefix: root.clone(), home: root };
+        let sandbox = Sandbox {
+            id,
+            files: Arc::new(files),
+            prefix: root.clone(),
+            home: root,
+            is_system: false,
+        };
         App::new(sandbox, Options::new(Access::Open)).unwrap().router()
     }
 

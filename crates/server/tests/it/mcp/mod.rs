@@ -1,0 +1,7 @@
+//! The Model Context Protocol over HTTP.
+
+mod client;
+mod gate;
+mod messages;
+mod owners;
+mod streams;

@@ -1,0 +1,122 @@
+//! What a client is told without asking again: changes, progress, the end.
+
+use std::time::Duration;
+
+use serde_json::json;
+use server::{Access, Options};
+
+use super::client::{Client, Stream, modern, request};
+use crate::http::{SOON, Server, ask};
+use crate::roles::TOKEN;
+
+#[tokio::test]
+async fn whoever_subscribes_is_told_by_his_stream() {
+    let server = Server::start().await;
+    server.put("a.txt", "1");
+    server.put("b.txt", "1");
+    let client = Client::connect(&server).await;
+    let (_, mut stream) = Stream::open(&server, client.listening()).await;
+    let uri = format!("sandkeep://test{}", server.shown("a.txt"));
+    client.call("resources/subscribe", json!({"uri": uri})).await;
+    server.put("b.txt", "2");
+    server.put("a.txt", "2");
+    let told = stream.next().await.unwrap();
+    assert_eq!(told["method"], "notifications/resources/updated");
+    assert_eq!(told["params"]["uri"], uri);
+    client.call("resources/unsubscribe", json!({"uri": uri})).await;
+    client.call("resources/list", json!({})).await;
+    // The list is watched from the moment in which it is answered.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    server.put("new.txt", "1");
+    let told = stream.until(|note| note["method"] != "notifications/resources/updated").await;
+    assert_eq!(told["method"], "notifications/resources/list_changed");
+}
+
+#[tokio::test]
+async fn in_2026_whoever_listens_says_what_to() {
+    let server = Server::start().await;
+    server.put("a.txt", "1");
+    let client = Client::stranger(&server);
+    let later = format!("sandkeep://test{}", server.shown("later.txt"));
+    let uri = format!("sandkeep://test{}", server.shown("a.txt"));
+    let wish = json!({"notifications": {"resourceSubscriptions": [uri, later], "resourcesListChanged": true}});
+    let (answer, mut stream) =
+        Stream::open(&server, client.alone(&modern("subscriptions/listen", wish))).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let granted = stream.next().await.unwrap();
+    assert_eq!(granted["method"], "notifications/subscriptions/acknowledged");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    server.put("a.txt", "2");
+    let told = stream.until(|note| note["params"]["uri"] == uri.as_str()).await;
+    assert_eq!(told["method"], "notifications/resources/updated");
+    server.put("later.txt", "1");
+    stream.until(|note| note["method"] == "notifications/resources/list_changed").await;
+    stream.until(|note| note["params"]["uri"] == later.as_str()).await;
+}
+
+#[tokio::test]
+async fn the_stream_of_a_key_that_is_revoked_ends() {
+    let server = Server::with(Options::new(Access::Token(TOKEN.to_owned()))).await;
+    let owner = format!("Bearer {TOKEN}");
+    let made = ask("POST", "/v1/keys").header("authorization", &owner);
+    let made = made.header("content-type", "application/json").body(r#"{"role":"viewer"}"#);
+    let made = server.send(made).await.json();
+    let client = Client::with_key(&server, made["key"].as_str().unwrap()).await;
+    let (_, mut stream) = Stream::open(&server, client.listening()).await;
+    let wish = json!({"notifications": {"resourcesListChanged": true}});
+    let alone = Client { session: None, key: client.key.clone(), ..Client::stranger(&server) };
+    let (_, mut modern) =
+        Stream::open(&server, alone.alone(&modern("subscriptions/listen", wish))).await;
+    let target = format!("/v1/keys/{}", made["id"].as_str().unwrap());
+    server.send(ask("DELETE", &target).header("authorization", &owner)).await;
+    assert_eq!(stream.next().await, None);
+    while modern.next().await.is_some() {}
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_not_answered_and_its_stream_ends() {
+    let server = Server::start().await;
+    for number in 0..2000 {
+        server.put(&format!("many/{number}"), "needle");
+    }
+    let client = Client::connect(&server).await;
+    let slow = json!({"name": "search", "arguments": {"content": "needle"}});
+    let (_, mut stream) = Stream::open(&server, client.post(&request("tools/call", slow))).await;
+    let params = json!({"requestId": 7, "reason": "enough"});
+    let enough = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+    assert_eq!(client.send(&enough).await.status, 202);
+    // It was answered before, or never will be.
+    let last = stream.next().await;
+    assert!(last.is_none() || last.is_some_and(|message| message["id"] == 7));
+    assert!(client.call("tools/list", json!({})).await["tools"].is_array());
+}
+
+#[tokio::test]
+async fn progress_is_told_on_the_stream_of_the_call() {
+    let server = Server::start().await;
+    for number in 0..600 {
+        server.put(&format!("many/{number}"), "");
+    }
+    let client = Client::connect(&server).await;
+    let params = json!({"name": "list_directory", "arguments": {"path": "many"}, "_meta": {"progressToken": "p"}});
+    let (_, mut stream) = Stream::open(&server, client.post(&request("tools/call", params))).await;
+    let first = stream.next().await.unwrap();
+    assert_eq!(
+        (&first["method"], &first["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!("p"))
+    );
+    assert!(first["params"]["progress"].as_f64().unwrap() >= 100.0);
+    assert_eq!(stream.next().await.unwrap()["id"], 7);
+    assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test]
+async fn a_server_that_ends_ends_sessions_and_streams() {
+    let server = Server::start().await;
+    let client = Client::connect(&server).await;
+    let (_, mut stream) = Stream::open(&server, client.listening()).await;
+    let Server { stop, ended, .. } = server;
+    stop.send(()).unwrap();
+    assert_eq!(stream.next().await, None);
+    tokio::time::timeout(SOON, ended).await.expect("it does not end").unwrap().unwrap();
+}
