@@ -18,6 +18,7 @@ export {
 export { type Finding, Search } from "./files/search.js";
 export { type Notice, Watch, type WatchOptions } from "./files/watch.js";
 export type {
+  Attach,
   Access,
   AuditEvent,
   BatchStep,
