@@ -18,8 +18,8 @@ export {
 export { type Finding, Search } from "./files/search.js";
 export { type Notice, Watch, type WatchOptions } from "./files/watch.js";
 export type {
-  Attach,
   Access,
+  Attach,
   AuditEvent,
   BatchStep,
   BatchWriteMode,
