@@ -282,8 +282,14 @@ impl Dir {
     }
 
     /// As `open`, if the kernel's caches know the way and the root is surely there; none otherwise.
+    ///
+    /// Whoever asks for it must not be held up. In a container that cannot be promised: what is found
+    /// may be on a file system that the container answers for itself, or does not.
     pub(crate) fn open_cached(&self, path: &Path, flags: OFlags) -> Result<Option<OwnedFd>> {
         let below = self.below(path)?;
+        if self.is_of_container() {
+            return Ok(None);
+        }
         let root = self.root();
         let outcome = if self.is_whole() {
             self.beneath.open_cached(&*root, path, flags)

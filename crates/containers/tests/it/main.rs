@@ -16,3 +16,4 @@ mod files;
 mod fixture;
 mod mounts;
 mod namespaces;
+mod silence;
