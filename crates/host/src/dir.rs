@@ -361,7 +361,12 @@ impl Dir {
                 openat2(CWD, &self.held.path, flags, Mode::empty(), resolve)?
             }
         };
-        if stat::of(&renewed)?.uid != stat::of(&*self.root())?.uid {
+        let is_another = match self.is_of_container() {
+            // Whoever has a directory there has it from the container, whose tree is meant.
+            true => self.beneath.refuses(&renewed),
+            false => stat::of(&renewed)?.uid != stat::of(&*self.root())?.uid,
+        };
+        if is_another {
             return Err(Error::Unavailable);
         }
         let renewed = Arc::new(renewed);
