@@ -38,6 +38,9 @@ pub struct AttachedFs {
     floor: SandboxPath,
 }
 
+/// Who knows containers, if anybody does.
+type Engines = Option<Arc<dyn Containers>>;
+
 /// How an attached tree is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttachedOptions {
@@ -54,7 +57,7 @@ impl AttachedFs {
         target: AttachTarget,
         path: SandboxPath,
         options: AttachedOptions,
-        containers: Option<Arc<dyn Containers>>,
+        containers: Engines,
     ) -> Result<Self> {
         Self::with(target, path, options, (containers, None))
     }
@@ -64,7 +67,7 @@ impl AttachedFs {
         target: AttachTarget,
         path: SandboxPath,
         options: AttachedOptions,
-        containers: Option<Arc<dyn Containers>>,
+        containers: Engines,
         kept: (Store, SandboxId),
     ) -> Result<Self> {
         Self::with(target, path, options, (containers, Some(kept)))
@@ -74,7 +77,7 @@ impl AttachedFs {
         target: AttachTarget,
         path: SandboxPath,
         options: AttachedOptions,
-        (containers, kept): (Option<Arc<dyn Containers>>, Option<(Store, SandboxId)>),
+        (containers, kept): (Engines, Option<(Store, SandboxId)>),
     ) -> Result<Self> {
         let source = match (&target, containers) {
             (AttachTarget::Container(name), Some(containers)) => {

@@ -1,10 +1,10 @@
 /** One class for each tool: for frameworks that make tools themselves, and for those who extend them. */
 
 import { SandkeepError } from "../errors.js";
+import { fromBase64 } from "../files/base64.js";
 import { DEFINITIONS, type ReadFileArguments, type ReadFileData } from "../generated/tools.js";
 import type { ToolContext } from "./base.js";
 import type { Connection } from "./connection.js";
-import { bytesOf } from "./content.js";
 import type { Definition, ReadFileBytes, ToolKey } from "./definitions.js";
 import { isBase64 } from "./encodings.js";
 import type { ToolResult } from "./result.js";
@@ -84,7 +84,7 @@ export class SandboxReadFile extends toolClass("readFile") {
 
   protected override asWanted(data: ReadFileData, context: ReadContext | undefined): ReadFileData {
     if (context?.as !== "bytes") return data;
-    const bytes: ReadFileBytes = { ...data, content: bytesOf(data.content), encoding: "bytes" };
+    const bytes: ReadFileBytes = { ...data, content: fromBase64(data.content), encoding: "bytes" };
     // The overloads say so to whoever asked for bytes.
     return bytes as unknown as ReadFileData;
   }
