@@ -15,7 +15,11 @@ export function withText(args: unknown): unknown {
   if (Array.isArray(steps)) return { ...given, steps: steps.map(withText) };
   const bytes = asBytes(content);
   if (bytes === undefined) return args;
-  if (encoding !== undefined && encoding !== null && !isBase64(String(encoding))) {
+  if (
+    encoding !== undefined &&
+    encoding !== null &&
+    !(typeof encoding === "string" && isBase64(encoding))
+  ) {
     throw new SandkeepError("`encoding` says how text becomes bytes, and `content` is bytes", {
       kind: "invalid_argument",
       hint: "leave `encoding` out, or give `content` as text",
