@@ -74,7 +74,7 @@ impl Call {
         };
         let outcome = match tokio::time::timeout(self.settings.timeout, work).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(self.too_slow()),
+            Err(_) => Err(self.too_slow(tool)),
         };
         let metadata = Metadata {
             tool: tool.name.to_owned(),
@@ -169,10 +169,18 @@ impl Call {
         }
     }
 
-    fn too_slow(&self) -> Failure {
+    fn too_slow(&self, tool: &'static ToolEntry) -> Failure {
         let most = self.settings.timeout.as_millis();
         let message = format!("the call took longer than the {most} ms that it may");
-        Error::new(ErrorKind::Timeout, message).into()
+        let error = Error::new(ErrorKind::Timeout, message);
+        if tool.only_looks() {
+            return error.into();
+        }
+        // Whoever waits no longer does not know: it may have been done at the last moment.
+        Failure::with_hint(
+            error,
+            "nothing is half done; look whether it was done before you repeat it",
+        )
     }
 
     /// The first path among the arguments that is none of this sandbox, as it is spelled.

@@ -19,6 +19,7 @@ export { type Finding, Search } from "./files/search.js";
 export { type Notice, Watch, type WatchOptions } from "./files/watch.js";
 export type {
   Access,
+  Attach,
   AuditEvent,
   BatchStep,
   BatchWriteMode,

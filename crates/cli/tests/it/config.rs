@@ -68,6 +68,8 @@ fn every_key_is_read_from_the_file() {
         ("durability", "\"relaxed\""),
         ("cross-mounts", "true"),
         ("no-landlock", "true"),
+        ("container-socket", "\"/srv/engine.sock\""),
+        ("containers", "true"),
         ("host-roots", "[\"/srv/a\", \"/srv/b\"]"),
         ("strip-workspace-prefix", "true"),
         ("audit", "\"/srv/audit\""),
@@ -131,6 +133,8 @@ fn every_key_is_read_from_the_environment() {
         ("durability", "relaxed", "\"relaxed\""),
         ("cross-mounts", "1", "true"),
         ("no-landlock", "yes", "true"),
+        ("container-socket", "/srv/engine.sock", "\"/srv/engine.sock\""),
+        ("containers", "on", "true"),
         ("host-roots", "/srv/a,/srv/b", "[\"/srv/a\", \"/srv/b\"]"),
         ("strip-workspace-prefix", "1", "true"),
         ("audit", "/srv/audit", "\"/srv/audit\""),
@@ -208,6 +212,30 @@ fn the_strongest_place_that_speaks_of_a_tree_says_which_it_is() {
     command.env("SANDKEEP_STORE", "memory:").env("SANDKEEP_DIR", "elsewhere");
     let said = refusal(command.arg("serve"));
     assert!(said.contains("DIR and --store contradict each other"), "{said}");
+}
+
+#[test]
+fn a_container_in_place_of_the_directory_is_read_from_every_place() {
+    let site = Site::new();
+    let file = "container = \"web\"\ncontainer-path = \"/workspace\"\nno-landlock = true\n";
+    fs::write(site.path("work/sandkeep.toml"), file).unwrap();
+    let said = settings(&mut site.sandkeep(), &[]);
+    for line in [
+        "# dir is not set  # default",
+        "root-prefix = \"/\"  # default",
+        "container = \"web\"  # file",
+        "container-path = \"/workspace\"  # file",
+        "# pid is not set  # default",
+    ] {
+        assert!(said.lines().any(|said| said == line), "{line} is missing in\n{said}");
+    }
+    let said = settings(site.sandkeep().env("SANDKEEP_PID", "7"), &[]);
+    assert!(said.contains("pid = 7  # environment\n"), "{said}");
+    assert!(said.contains("# container is not set"), "{said}");
+    // A directory that is named on the command line is stronger than both.
+    let said = settings(site.sandkeep().env("SANDKEEP_PID", "7"), &["elsewhere"]);
+    assert!(said.contains("dir = \"elsewhere\"  # flag\n"), "{said}");
+    assert!(said.contains("# pid is not set") && said.contains("# container is not set"), "{said}");
 }
 
 #[test]

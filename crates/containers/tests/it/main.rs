@@ -5,7 +5,6 @@
     clippy::expect_used,
     clippy::unwrap_used,
     clippy::panic,
-    clippy::indexing_slicing,
     reason = "tests plant and look where clients may not"
 )]
 
@@ -16,3 +15,4 @@ mod files;
 mod fixture;
 mod mounts;
 mod namespaces;
+mod silence;

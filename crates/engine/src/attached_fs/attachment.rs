@@ -191,12 +191,10 @@ fn unseen(err: Error, target: &AttachTarget) -> Error {
 
 /// The same error where the tree was there before: it may be again.
 fn away(err: Error) -> Error {
-    match err.kind() {
-        ErrorKind::NotFound => {
-            Error::new(ErrorKind::SandboxUnavailable, err.message().to_owned()).because(err)
-        }
-        _ => err,
+    if err.kind() != ErrorKind::NotFound {
+        return err;
     }
+    Error::new(ErrorKind::SandboxUnavailable, err.message().to_owned()).because(err)
 }
 
 /// The same error for the next who asks.

@@ -68,8 +68,9 @@ impl Hold {
         self.ended.clone()
     }
 
-    pub(super) fn gone(&self) -> Error {
-        gone(&self.target)
+    /// Whose tree it is.
+    pub(super) fn target(&self) -> &AttachTarget {
+        &self.target
     }
 }
 
@@ -108,38 +109,35 @@ impl Drop for Hold {
 /// Holds the process of a number.
 pub(super) async fn process(target: &AttachTarget, pid: u32) -> Result<Arc<Process>> {
     let found = blocking::run(move || Ok(Process::find(pid))).await?;
-    found.map(Arc::new).map_err(|err| match err {
-        host::Error::Os(Errno::SRCH) => {
-            Error::new(ErrorKind::NotFound, format!("there is no process {pid}")).because(err)
+    found.map(Arc::new).map_err(|err| {
+        if err != Errno::SRCH.into() {
+            return meaning(err, target);
         }
-        err => meaning(err, target),
+        Error::new(ErrorKind::NotFound, format!("there is no process {pid}")).because(err)
     })
 }
 
 /// Why a process cannot be held, or its root not be opened.
 pub(super) fn meaning(err: host::Error, target: &AttachTarget) -> Error {
-    match err {
-        host::Error::Os(Errno::SRCH | Errno::NOENT) => gone(target).because(err),
-        host::Error::Os(Errno::ACCESS | Errno::PERM) => {
-            let message = format!(
-                "the system does not let the server into the tree of {target}: it needs the rights \
-                 to trace that process (the same user, or CAP_SYS_PTRACE) and must not be confined \
-                 by Landlock (--no-landlock)"
-            );
-            Error::new(ErrorKind::PermissionDenied, message).because(err)
-        }
-        err => Error::new(ErrorKind::Unavailable, format!("{target} cannot be attached to"))
-            .because(err),
+    if [Errno::SRCH, Errno::NOENT].map(host::Error::Os).contains(&err) {
+        return gone(target).because(err);
     }
+    if [Errno::ACCESS, Errno::PERM].map(host::Error::Os).contains(&err) {
+        let message = format!(
+            "the system does not let the server into the tree of {target}: it needs the rights to \
+             trace that process (the same user, or CAP_SYS_PTRACE) and must not be confined by \
+             Landlock (--no-landlock)"
+        );
+        return Error::new(ErrorKind::PermissionDenied, message).because(err);
+    }
+    Error::new(ErrorKind::Unavailable, format!("{target} cannot be attached to")).because(err)
 }
 
 /// Why the tree cannot be opened, although the process is there.
 fn of_the_tree(err: Error, target: &AttachTarget) -> Error {
-    match err.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            let message = format!("there is no such directory in {target}");
-            Error::new(ErrorKind::NotFound, message).because(err)
-        }
-        _ => err,
+    if ![ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&err.kind()) {
+        return err;
     }
+    let message = format!("there is no such directory in {target}");
+    Error::new(ErrorKind::NotFound, message).because(err)
 }

@@ -36,12 +36,11 @@ impl Attachments {
             files.attach().await?;
             files.target().await
         };
-        let target = found.await.map_err(|err| match err.kind() {
-            ErrorKind::NotFound => {
-                let message = err.message().to_owned();
-                Error::new(ErrorKind::InvalidArgument, message).because(err)
+        let target = found.await.map_err(|err| {
+            if err.kind() != ErrorKind::NotFound {
+                return err;
             }
-            _ => err,
+            Error::new(ErrorKind::InvalidArgument, err.message().to_owned()).because(err)
         })?;
         Ok(Attached { machine: machine()?, target, path: path.clone(), limits })
     }

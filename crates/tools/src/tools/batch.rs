@@ -208,7 +208,14 @@ impl Plan {
                     path = moved(&path, to, from)?;
                 }
                 Step::Rename { from: gone, .. } if path.starts_with(gone) => return Ok(added),
-                _ => {}
+                Step::Write { .. }
+                | Step::CreateDir { .. }
+                | Step::Symlink { .. }
+                | Step::Remove { .. }
+                | Step::Rename { .. }
+                | Step::Copy { .. }
+                | Step::SetMetadata { .. }
+                | Step::Check { .. } => {}
             }
         }
         Ok(length_of(call, &path).await?.saturating_add(added))

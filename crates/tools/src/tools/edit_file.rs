@@ -24,8 +24,8 @@ pub(crate) struct EditFile {
     edits: Vec<OneEdit>,
     /// `true` to see the differences without changing the file.
     dry_run: Option<bool>,
-    /// How the bytes stand for text. By default the byte order mark says so, and UTF-8 is meant
-    /// where there is none.
+    /// How the bytes stand for text. By default as the server was told, or else as the byte order
+    /// mark says, or else UTF-8.
     encoding: Option<String>,
     /// Edit only if the file still has this version, as `read_file` or `file_info` told it.
     if_version: Option<String>,
@@ -78,7 +78,10 @@ impl Tool for EditFile {
             replacements: self.edits.into_iter().map(Replacement::from).collect(),
             dry_run,
             expected: expected(self.if_version.as_deref()),
-            encoding: self.encoding.as_deref().map(encoding).transpose()?,
+            encoding: match self.encoding.as_deref() {
+                Some(label) => Some(encoding(label)?),
+                None => default_encoding(call),
+            },
             limits: EditLimits {
                 file: call.settings.max_file_size.min(EditLimits::MOST_BYTES),
                 diff: usize::try_from(call.settings.max_result_bytes).unwrap_or(usize::MAX),
@@ -96,10 +99,7 @@ impl Tool for EditFile {
             version: entry.version.as_ref().map(ToString::to_string),
             diff,
         };
-        let text = match output.diff.as_str() {
-            "" => format!("nothing differs: {}", output.path),
-            diff => diff.to_owned(),
-        };
+        let text = in_words(&output);
         Ok(Done::new(output, text).with(Metadata { items: Some(count), ..Metadata::default() }))
     }
 }
@@ -113,6 +113,28 @@ impl From<OneEdit> for Replacement {
         };
         Self { old: old_text, new: new_text, count }
     }
+}
+
+/// The encoding that a server was told, unless it is the one that is meant in any case.
+fn default_encoding(call: &Call) -> Option<Encoding> {
+    match call.settings.default_encoding {
+        TextEncoding::Text(encoding) => Some(encoding).filter(|one| *one != Encoding::UTF_8),
+        TextEncoding::Base64 | TextEncoding::Auto => None,
+    }
+}
+
+fn in_words(output: &EditOutput) -> String {
+    let mut text = match output.diff.as_str() {
+        "" => format!("nothing differs: {}", output.path),
+        diff => diff.to_owned(),
+    };
+    if output.diff_is_cut {
+        text.push_str("\n[truncated: more differs than one answer holds]");
+    }
+    if output.dry_run {
+        text.push_str("\n[dry run: the file is as it was]");
+    }
+    text
 }
 
 fn encoding(label: &str) -> engine::Result<Encoding> {

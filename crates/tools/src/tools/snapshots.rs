@@ -161,10 +161,10 @@ impl Tool for Restore {
 
 /// What is missing where a snapshot was named is the snapshot.
 pub(crate) fn of_no_snapshot(err: Error) -> Failure {
-    match err.kind() {
-        ErrorKind::NotFound => Failure::with_hint(err, WHERE_SNAPSHOTS_ARE),
-        _ => err.into(),
+    if err.kind() == ErrorKind::NotFound {
+        return Failure::with_hint(err, WHERE_SNAPSHOTS_ARE);
     }
+    err.into()
 }
 
 impl SnapshotOutput {

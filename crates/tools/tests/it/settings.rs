@@ -55,6 +55,9 @@ async fn the_default_encoding_is_used_where_none_is_named() {
         assert_eq!(bench.bytes("/f").await, [0xE9]);
         let data = bench.ok("read_file", json!({ "path": "/f" })).await;
         assert_eq!((&data["content"], &data["encoding"]), (&json!("é"), &json!("windows-1252")));
+        let edits = json!([{ "oldText": "é", "newText": "è" }]);
+        bench.ok("edit_file", json!({ "path": "/f", "edits": edits })).await;
+        assert_eq!(bench.bytes("/f").await, [0xE8]);
     }
 }
 
@@ -116,7 +119,10 @@ async fn whatever_takes_too_long_ends_in_time() {
         let (kind, result) = bench.err(tool, arguments).await;
         assert_eq!(kind, "timeout", "{tool}");
         assert_eq!(result.metadata.retryable, Some(true));
-        assert!(result.error.unwrap().contains("250 ms"));
+        let error = result.error.unwrap();
+        assert!(error.contains("250 ms"));
+        let only_looks = tools::named(tool).unwrap().only_looks();
+        assert_eq!(error.contains("look whether it was done"), !only_looks, "{tool}");
         assert!(began.elapsed() < Duration::from_millis(300), "{tool}");
     }
     bench.files = tree;

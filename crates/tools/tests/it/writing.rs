@@ -119,3 +119,17 @@ async fn edits_are_exact_and_all_or_none() {
         assert_eq!(bench.bytes("/f").await, b"1\n2\n2\n");
     }
 }
+
+#[tokio::test]
+async fn a_dry_run_and_a_cut_diff_say_so() {
+    for mut bench in Bench::each().await {
+        bench.put(&[("/f", &"old line of a file\n".repeat(100))]).await;
+        bench.settings.max_result_bytes = 200;
+        let edits = json!([{ "oldText": "old", "newText": "new", "replaceAll": true }]);
+        let arguments = json!({ "path": "/f", "edits": edits, "dryRun": true });
+        let result = bench.run("edit_file", arguments).await;
+        assert_eq!(result.data.unwrap()["diffIsCut"], true);
+        assert!(result.text.contains("dry run") && result.text.contains("truncated"));
+        assert!(bench.bytes("/f").await.starts_with(b"old"));
+    }
+}

@@ -1,5 +1,13 @@
 // Made by `npm run generate` from contract/openapi.json. Do not edit.
 
+/** What a sandbox is attached to: just one of the two. */
+export interface Attach {
+  /** The name or id of a Docker or Podman container. When it ends, the sandbox is unavailable until it runs again. Such as `web`. */
+  container?: string;
+  /** The id of a process. When it ends, the sandbox is unavailable for good. */
+  pid?: number;
+}
+
 /** One path that differs. */
 export interface Difference {
   /** Where, from the root of the sandbox on. */
@@ -328,6 +336,9 @@ export interface NewSandboxRequest {
   kind?: SandboxKind;
   /** The directory of a `host` sandbox, beneath one that the operator allowed; a new one without it. */
   root?: string | null;
+  attach?: Attach | null;
+  /** Where in the container the tree begins: an absolute path, `/` without it. */
+  path?: string | null;
   /** The absolute path at which clients of `/v1/fs` see the tree; `/` without it. */
   prefix?: string | null;
   limits?: Limits | null;
@@ -389,6 +400,10 @@ export interface SandboxInfo {
   root?: string;
   /** Whether that directory was made for the sandbox, and goes with it. */
   rootMade?: boolean;
+  /** What a `host` sandbox is attached to, for owners. */
+  attach?: Attach;
+  /** Where in the container the tree begins, for owners. */
+  path?: string;
   /** The absolute path at which clients of `/v1/fs` see the tree. */
   prefix: string;
   /** How much it may hold. */

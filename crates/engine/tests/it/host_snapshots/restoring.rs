@@ -181,6 +181,18 @@ async fn a_link_in_the_way_of_a_subtree_is_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_a_snapshot_has_on_the_way_is_not_followed() {
+    let world = World::new();
+    world.write("there/file", "old");
+    symlink("there", world.root.join("link")).unwrap();
+    world.take("one").await;
+    world.write("there/file", "new");
+    let refused = world.snapshots().restore(&snapshot("one"), &path("/link/file")).await;
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::OutsideSandbox);
+    assert_eq!(world.read("there/file"), "new");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_name_of_a_file_is_not_written_through() {
     let world = World::new();
     world.write("file", "one");

@@ -305,7 +305,9 @@ impl<'a> Reading<'a> {
             TextEncoding::Text(encoding) if encoding.has_states() => {
                 (self.longest.min(room), "read it with `encoding` `base64`")
             }
-            _ => (self.longest, "read a part of it: `startLine`, `tail` or `offset`"),
+            TextEncoding::Text(_) | TextEncoding::Base64 | TextEncoding::Auto => {
+                (self.longest, "read a part of it: `startLine`, `tail` or `offset`")
+            }
         };
         if size <= most {
             return Ok(());
