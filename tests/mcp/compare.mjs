@@ -7,8 +7,8 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { onUpdated, rest, soon, stdio } from "./clients.mjs";
-import { binary, emptyDirectory } from "../program.mjs";
+import { http, keyOf, onUpdated, rest, soon, stdio } from "./clients.mjs";
+import { binary, emptyDirectory, serve } from "../program.mjs";
 
 const LATIN = Buffer.from("caf\xe9\n", "latin1");
 const BYTES = Buffer.from([0xff, 0x00, 0xfe]);
@@ -129,7 +129,7 @@ const QUESTIONS = [
     same("Results tell sizes and kinds as data, not as text alone", async ({ call, tools, at }) => {
       const [name, path] = tools.some(({ name }) => name === "file_info") ? ["file_info", "raw.bin"] : ["get_file_info", at("raw.bin")];
       const told = (await call(name, { path })).structuredContent;
-      return yes(typeof (told?.data ?? told)?.size === "number", `structuredContent is ${String(JSON.stringify(told)).slice(0, 60)}…`);
+      return yes(typeof (told?.data ?? told)?.size === "number", `structuredContent is ${String(JSON.stringify(told)).slice(0, 21)}…`);
     }),
     same("Tools say whether they only look", async ({ tools }) => yes(tools.every((tool) => tool.annotations?.readOnlyHint !== undefined), "some do not")),
     same("Files are resources too", async ({ client }) => yes(client.getServerCapabilities().resources, "no resources")),
@@ -155,14 +155,25 @@ const QUESTIONS = [
   {
     ask: "Read-only: no tool that writes is offered",
     ours: async ({ dir }) => withAnother("1.x", [binary, "mcp"], [dir, "--read-only"], async ({ tools }) => yes(tools.every((tool) => tool.annotations.readOnlyHint), "some are")),
-    theirs: async () => "no: it has no such mode",
+    theirs: async ({ dir, command }) => withAnother("1.x", command, [dir, "--read-only"], async ({ tools }) => yes(tools.every((tool) => tool.annotations.readOnlyHint), "it takes the flag for a directory")),
   },
   {
     ask: "The protocol of 2026-07-28 is spoken",
     ours: async ({ dir }) => withAnother("2026-07-28", [binary, "mcp"], [dir], async ({ tools }) => yes(tools.length > 0, "no tools")),
     theirs: async ({ dir, command }) => withAnother("2026-07-28", command, [dir], async ({ tools }) => yes(tools.length > 0, "no tools")),
   },
-  { ask: "The same over HTTP, with keys and roles", ours: async () => "yes", theirs: async () => "no: it speaks on stdio alone" },
+  {
+    ask: "The same over HTTP, where a viewer's key is offered only what looks",
+    ours: async () => {
+      const server = await serve("--store", "memory:");
+      const { client, close } = await http("1.x", server, await keyOf(server, { role: "viewer" }));
+      const { tools } = await client.listTools();
+      await close();
+      await server.stop();
+      return yes(tools.length > 0 && tools.every((tool) => tool.annotations.readOnlyHint), "it is not");
+    },
+    theirs: async ({ command }) => yes(/StreamableHTTP/.test(await readFile(command.at(-1), "utf8")), "its program knows stdio alone"),
+  },
 ];
 
 function same(ask, question) {

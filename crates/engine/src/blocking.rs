@@ -17,3 +17,11 @@ where
         Error::new(ErrorKind::Io, "the operation broke off inside the server").because(err)
     })?
 }
+
+/// Drops something on a thread that may block, where there is a runtime; here otherwise.
+pub(crate) fn drop_there(thing: impl Send + 'static) {
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        #[expect(clippy::disallowed_methods, reason = "this is the door")]
+        drop(runtime.spawn_blocking(move || drop(thing)));
+    }
+}

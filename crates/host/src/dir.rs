@@ -282,8 +282,14 @@ impl Dir {
     }
 
     /// As `open`, if the kernel's caches know the way and the root is surely there; none otherwise.
+    ///
+    /// Whoever asks for it must not be held up. In a container that cannot be promised: what is found
+    /// may be on a file system that the container answers for itself, or does not.
     pub(crate) fn open_cached(&self, path: &Path, flags: OFlags) -> Result<Option<OwnedFd>> {
         let below = self.below(path)?;
+        if self.is_of_container() {
+            return Ok(None);
+        }
         let root = self.root();
         let outcome = if self.is_whole() {
             self.beneath.open_cached(&*root, path, flags)
@@ -355,7 +361,12 @@ impl Dir {
                 openat2(CWD, &self.held.path, flags, Mode::empty(), resolve)?
             }
         };
-        if stat::of(&renewed)?.uid != stat::of(&*self.root())?.uid {
+        let is_another = match self.is_of_container() {
+            // Whoever has a directory there has it from the container, whose tree is meant.
+            true => self.beneath.refuses(&renewed),
+            false => stat::of(&renewed)?.uid != stat::of(&*self.root())?.uid,
+        };
+        if is_another {
             return Err(Error::Unavailable);
         }
         let renewed = Arc::new(renewed);

@@ -13,8 +13,9 @@ const GENERATED: [i64; 7] =
 
 /// What else the kernel makes up and a container may see: devpts, mqueue, bpf, nsfs, pstore,
 /// efivarfs, configfs, binfmt_misc, hugetlbfs, rpc_pipefs, selinuxfs, smackfs, AppArmor's,
-/// fusectl, autofs (which mounts when it is looked at), anonymous inodes, sockets, pipes.
-const OF_THE_KERNEL: [i64; 18] = [
+/// fusectl, autofs (which mounts when it is looked at), anonymous inodes, sockets, pipes, processes
+/// (pidfs), secret memory, nfsd, resctrl, binderfs, USB's, Xen's, Open Firmware's.
+const OF_THE_KERNEL: [i64; 26] = [
     0x1cd1,
     0x1980_0202,
     0xcafe_4a11,
@@ -33,6 +34,14 @@ const OF_THE_KERNEL: [i64; 18] = [
     0x0904_1934,
     0x534f_434b,
     0x5049_5045,
+    0x5049_4446,
+    0x5345_434d,
+    0x6e66_7364,
+    0x0765_5821,
+    0x6c6f_6f70,
+    0x9fa2,
+    0xabba_1974,
+    0x9fa1,
 ];
 
 /// Whether the content of an open file is made up.

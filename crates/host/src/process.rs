@@ -72,7 +72,8 @@ impl Process {
         Ok(format!("{}/{started}", boot.trim()))
     }
 
-    /// What its root is now. A process that ended has none.
+    /// What its root is now. A process that ended has none. It never blocks, whatever the process made
+    /// its root.
     pub fn root_mark(&self) -> Result<RootMark> {
         stat::followed(&self.directory, "root").map(|root| RootMark::of(&root))
     }

@@ -103,9 +103,10 @@ impl Dir {
     }
 
     /// Whether the kernel makes the content of an open file when it is read, so that its length says
-    /// nothing: in `/proc` and its like, which only a tree that crosses mounts can hold.
+    /// nothing: in `/proc` and its like, which only a tree that crosses mounts can hold. In a container
+    /// such a file was never opened, and its file system is not asked again.
     pub fn is_generated(&self, file: &OpenedFile) -> bool {
-        self.mounts() == Mounts::Cross && is_generated(&file.fd)
+        self.mounts() == Mounts::Cross && !self.is_of_container() && is_generated(&file.fd)
     }
 
     /// Waits until what was written to an open file is on the disk.

@@ -76,9 +76,11 @@ pub(crate) fn of_name(dir: impl AsFd, name: impl Arg) -> Result<Stat> {
     at(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
 }
 
-/// The state of what a name in a directory leads to.
+/// The state of what a name in a directory leads to, as far as the kernel knows it by itself. A file
+/// system that has to ask somebody, who may never answer, is not asked: what tells files apart is
+/// known, and the rest may be of a while ago.
 pub(crate) fn followed(dir: impl AsFd, name: impl Arg) -> Result<Stat> {
-    at(dir, name, AtFlags::NO_AUTOMOUNT)
+    at(dir, name, AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC)
 }
 
 /// The state of a name in a directory, if it is there.

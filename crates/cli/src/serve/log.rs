@@ -13,8 +13,10 @@ use crate::failure::OrHint as _;
 
 use lines::{LineWriter, Lines};
 
-/// What drivers of databases, and the SDK of a protocol, call themselves in log lines.
-const TALKATIVE: [&str; 4] = ["fjall", "lsm_tree", "rmcp", "tokio_postgres"];
+/// Drivers of databases that tell much, by what they call themselves in log lines.
+const DATABASE: [&str; 3] = ["fjall", "lsm_tree", "tokio_postgres"];
+/// The SDK of a protocol, which tells what its clients say. What matters of it is told by us.
+const PROTOCOL: &str = "rmcp";
 
 /// The log of the process. What is still to be written is written when it is dropped.
 pub(super) struct Log {
@@ -72,14 +74,17 @@ impl Drop for Log {
     }
 }
 
-/// The filter that a text spells. Some libraries tell much, host paths and the content of files among
-/// it, and say it only to whoever asks by their names.
+/// The filter that a text spells. Some libraries tell much, host paths and the content of files among it,
+/// and say it only to whoever asks by their names.
 fn filter_of(text: &str) -> Result<EnvFilter> {
     let mut filter = EnvFilter::try_new(text)?;
     if filter.max_level_hint() > Some(LevelFilter::WARN) {
-        for target in TALKATIVE.into_iter().filter(|target| !text.contains(target)) {
+        for target in DATABASE.into_iter().filter(|target| !text.contains(target)) {
             filter = filter.add_directive(format!("{target}=warn").parse()?);
         }
+    }
+    if !text.contains(PROTOCOL) {
+        filter = filter.add_directive(format!("{PROTOCOL}=off").parse()?);
     }
     Ok(filter)
 }

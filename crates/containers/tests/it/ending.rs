@@ -168,6 +168,31 @@ async fn nothing_of_a_container_that_ended_is_held() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_held_for_a_client_that_takes_nothing_more() {
+    if containers_are_left_out() {
+        return;
+    }
+    let engine = Engine::start();
+    let inside = engine.run(&[]);
+    inside.exec("dd if=/dev/zero of=/workspace/large bs=1M count=8 2>/dev/null");
+    let files = container(&engine.socket(), inside.name(), "/");
+    let mut body = files.read(&path("/workspace/large"), Span::Whole).await.unwrap().body;
+    body.next().await.unwrap().unwrap();
+    let open = files.open(&path("/workspace/large"), OpenOptions::Read).await.unwrap();
+    assert!(held() > 0);
+    inside.kill();
+    // Nobody asks for the next piece, or for anything of the open file.
+    soon(async {
+        while held() > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert_eq!(kind(body.next().await.unwrap()), ErrorKind::SandboxUnavailable);
+    assert_eq!(kind(open.stat().await), ErrorKind::SandboxUnavailable);
+}
+
 /// How many descriptors this process has of trees whose mounts are not its own.
 fn held() -> usize {
     let own: Vec<String> = std::fs::read_to_string("/proc/self/mountinfo")

@@ -15,3 +15,4 @@ mod files;
 mod fixture;
 mod mounts;
 mod namespaces;
+mod silence;

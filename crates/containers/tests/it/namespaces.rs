@@ -3,10 +3,12 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use bytes::Bytes;
 use engine::{AttachTarget, AttachedFs, ErrorKind};
+use futures::{StreamExt as _, stream};
 use servers::{Namespace, containers_are_left_out};
 
-use crate::fixture::{OPTIONS, kind, names, path, process, read, write};
+use crate::fixture::{OPTIONS, kind, names, path, process, read, write, write_stream};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tree_of_a_process_is_what_the_process_sees() {
@@ -122,4 +124,56 @@ async fn files_of_a_user_namespace_belong_to_whom_their_directory_belongs() {
     let owner =
         (std::os::unix::fs::MetadataExt::uid(&made), std::os::unix::fs::MetadataExt::gid(&made));
     assert_eq!(owner, (100_007, 100_008));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_whose_tree_changes_while_it_comes_is_put_nowhere() {
+    if containers_are_left_out() {
+        return;
+    }
+    let shared = tempfile::tempdir().unwrap();
+    std::fs::create_dir(shared.path().join("new-root")).unwrap();
+    let script = "until [ -e /tree/go ]; do /busybox sleep 0.05; done; \
+        exec /busybox chroot /tree/new-root /busybox sleep 100000";
+    let at = shared.path().to_str().unwrap();
+    let namespace = Namespace::running(&["--cap-add", "ALL", "--bind", at, "/tree"], script);
+    let root = format!("/proc/{}/root", namespace.pid());
+    std::fs::copy(format!("{root}/busybox"), shared.path().join("new-root/busybox")).unwrap();
+    let files = process(namespace.pid(), "/");
+    files.attach().await.unwrap();
+    let (go, changed) = (shared.path().join("go"), root);
+    // The last piece comes when the process has another root.
+    let rest = stream::once(async move {
+        std::fs::write(go, "").unwrap();
+        while std::fs::metadata(format!("{changed}/tree")).is_ok() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        Ok(Bytes::from_static(b"rest"))
+    });
+    let body = stream::iter([Ok(Bytes::from_static(b"half"))]).chain(rest).boxed();
+    let outcome = write_stream(&files, "/tree/file", body).await;
+    assert_eq!(kind(outcome), ErrorKind::SandboxUnavailable);
+    assert!(!shared.path().join("file").exists());
+    assert_eq!(names(&files, "/").await.unwrap(), ["busybox"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_that_the_container_makes_anew_is_found_whoever_has_it() {
+    if containers_are_left_out() {
+        return;
+    }
+    let namespace = Namespace::start(&["--dir", "/work", "--proc", "/proc"]);
+    let files = process(namespace.pid(), "/work");
+    write(&files, "/file", "old").await.unwrap();
+    let work = format!("/proc/{}/root/work", namespace.pid());
+    std::fs::remove_dir_all(&work).unwrap();
+    assert_eq!(kind(read(&files, "/file").await), ErrorKind::Unavailable);
+    // What is the kernel's does not take its place.
+    std::os::unix::fs::symlink("/proc", &work).unwrap();
+    assert_eq!(kind(names(&files, "/").await), ErrorKind::Unavailable);
+    std::fs::remove_file(&work).unwrap();
+    std::fs::create_dir(&work).unwrap();
+    std::os::unix::fs::chown(&work, Some(1007), Some(1008)).unwrap();
+    write(&files, "/file", "new").await.unwrap();
+    assert_eq!(std::fs::read_to_string(format!("{work}/file")).unwrap(), "new");
 }

@@ -68,8 +68,9 @@ impl Hold {
         self.ended.clone()
     }
 
-    pub(super) fn gone(&self) -> Error {
-        gone(&self.target)
+    /// Whose tree it is.
+    pub(super) fn target(&self) -> &AttachTarget {
+        &self.target
     }
 }
 

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use self::attachment::{Attachment, Source};
-use self::guard::{GuardedFile, guarded};
+use self::guard::{GuardedFile, guarded, guarded_body};
 use self::hold::Hold;
 use self::snapshots::AttachedSnapshots;
 pub use self::target::{AttachTarget, ContainerName, ContainerState, Containers};
@@ -180,13 +180,13 @@ impl FileSystem for AttachedFs {
         options: WriteOptions,
     ) -> Result<Written> {
         let (files, hold) = self.files().await?;
-        files.write(file, guarded(&hold, body), options).await
+        files.write(file, guarded_body(&hold, body), options).await
     }
 
     async fn open(&self, file: &SandboxPath, options: OpenOptions) -> Result<Arc<dyn OpenFile>> {
         let (files, hold) = self.files().await?;
         let file = files.open(file, options).await?;
-        Ok(Arc::new(GuardedFile { hold, file }))
+        Ok(Arc::new(GuardedFile::new(&hold, file)))
     }
 
     async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
@@ -229,7 +229,7 @@ impl FileSystem for AttachedFs {
         limits: ArchiveLimits,
     ) -> Result<Unpacked> {
         let (files, hold) = self.files().await?;
-        files.unpack(dir, guarded(&hold, archive), format, limits).await
+        files.unpack(dir, guarded_body(&hold, archive), format, limits).await
     }
 
     async fn pack(

@@ -113,7 +113,8 @@ impl HostFile {
 #[async_trait]
 impl OpenFile for HostFile {
     async fn stat(&self) -> Result<Entry> {
-        Ok(entry(self.path.clone(), &self.file.stat().meaning()?))
+        let stat = self.on_file(|_, file| file.stat().meaning()).await?;
+        Ok(entry(self.path.clone(), &stat))
     }
 
     async fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {

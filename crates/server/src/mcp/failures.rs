@@ -63,3 +63,22 @@ pub(super) fn code(kind: ErrorKind) -> ErrorCode {
 pub(super) fn cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }
+
+/// What `contract/errors.md` says of these codes.
+#[cfg(test)]
+pub(crate) fn table() -> String {
+    use std::fmt::Write as _;
+
+    let mut text = String::from(
+        "\n## /mcp\n\nOver HTTP as `/v1/fs`, and beyond that `session_not_found` (404), `not_acceptable` (406), \
+         `method_not_allowed` (405) and `too_many_requests` (429). A tool that fails is a result with \
+         `isError`, in the words of `/v1/tools`. A resource that fails is an error of JSON-RPC with the \
+         code below, and `kind`, `path` and `hint` in its `data`; to clients of 2026-07-28, -32002 is \
+         -32602. What is no JSON is -32700, what is no message -32600, a method that is not there \
+         -32601, a tool that is not there -32602.\n\n| kind | code | hint |\n|---|---|---|\n",
+    );
+    for kind in ErrorKind::ALL {
+        writeln!(text, "| `{}` | {} | {} |", kind.word(), code(kind).0, hint(kind)).unwrap();
+    }
+    text
+}

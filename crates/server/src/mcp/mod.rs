@@ -28,6 +28,8 @@ mod subscriptions;
 mod tools;
 mod uri;
 
+#[cfg(test)]
+pub(crate) use failures::table;
 pub(crate) use handler::Handler;
 pub(crate) use in_flight::InFlight;
 pub(crate) use pipe::longest;

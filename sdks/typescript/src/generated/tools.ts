@@ -168,9 +168,12 @@ export const DEFINITIONS = {
         .optional(),
       recursive: z
         .boolean()
+        .nullable()
         .describe("`true` to list what is beneath its directories too.")
         .optional(),
-      depth: count
+      depth: z
+        .int()
+        .min(1)
         .nullable()
         .describe("How many levels to list with `recursive`: 1 is the directory's own entries.")
         .optional(),
@@ -186,7 +189,7 @@ export const DEFINITIONS = {
         .nullable()
         .describe("Only entries of this type.")
         .optional(),
-      limit: count.nullable().describe("How many entries to list at most.").optional(),
+      limit: z.int().min(1).nullable().describe("How many entries to list at most.").optional(),
       after: path
         .nullable()
         .describe("Go on behind this path, which an earlier call told.")
@@ -253,9 +256,14 @@ export const DEFINITIONS = {
       path: path.describe("What is deleted."),
       recursive: z
         .boolean()
+        .nullable()
         .describe("`true` to delete a directory with everything in it.")
         .optional(),
-      force: z.boolean().describe("`true` for a success even if nothing is there.").optional(),
+      force: z
+        .boolean()
+        .nullable()
+        .describe("`true` for a success even if nothing is there.")
+        .optional(),
     }),
     data: z
       .object({
@@ -354,7 +362,11 @@ export const DEFINITIONS = {
                 "The text that is there, exactly, with enough around it to be there only once.",
               ),
               newText: text.describe("The text that takes its place."),
-              replaceAll: z.boolean().describe("`true` to replace it wherever it is.").optional(),
+              replaceAll: z
+                .boolean()
+                .nullable()
+                .describe("`true` to replace it wherever it is.")
+                .optional(),
               expectedCount: count
                 .nullable()
                 .describe("How often it must be there, if that is not once.")
@@ -367,6 +379,7 @@ export const DEFINITIONS = {
         .describe("What is replaced, in order: each in the outcome of the ones before."),
       dryRun: z
         .boolean()
+        .nullable()
         .describe("`true` to see the differences without changing the file.")
         .optional(),
       encoding: textEncoding
@@ -439,7 +452,7 @@ export const DEFINITIONS = {
     parameters: z.strictObject({
       from: path.describe("Where it is."),
       to: path.describe("Where it goes: the new path itself, not the directory to put it in."),
-      force: z.boolean().describe("`true` to replace what is there.").optional(),
+      force: z.boolean().nullable().describe("`true` to replace what is there.").optional(),
     }),
     data: z
       .object({
@@ -463,7 +476,7 @@ export const DEFINITIONS = {
       to: path.describe(
         "Where the copy goes: the new path itself, not the directory to put it in.",
       ),
-      force: z.boolean().describe("`true` to replace what is there.").optional(),
+      force: z.boolean().nullable().describe("`true` to replace what is there.").optional(),
     }),
     data: z
       .object({
@@ -498,7 +511,11 @@ export const DEFINITIONS = {
         .nullable()
         .describe("A glob that names must fit: `*.rs` at any depth, `src/**/*.rs` from `path` on.")
         .optional(),
-      regex: z.boolean().describe("`true` to read `content` as a regular expression.").optional(),
+      regex: z
+        .boolean()
+        .nullable()
+        .describe("`true` to read `content` as a regular expression.")
+        .optional(),
       caseSensitive: z
         .boolean()
         .nullable()
@@ -506,14 +523,20 @@ export const DEFINITIONS = {
         .optional(),
       wholeWord: z
         .boolean()
+        .nullable()
         .describe("`true` to find `content` only as a word of its own.")
         .optional(),
-      hidden: z.boolean().describe("`true` to look at names that begin with a dot too.").optional(),
+      hidden: z
+        .boolean()
+        .nullable()
+        .describe("`true` to look at names that begin with a dot too.")
+        .optional(),
       includeIgnored: z
         .boolean()
+        .nullable()
         .describe("`true` to look at what `.gitignore` names too.")
         .optional(),
-      limit: count.nullable().describe("How many matches to tell at most.").optional(),
+      limit: z.int().min(1).nullable().describe("How many matches to tell at most.").optional(),
     }),
     data: z
       .object({
@@ -535,10 +558,16 @@ export const DEFINITIONS = {
               .describe("A line or a name that fits."),
           )
           .describe("Lines or names, file by file."),
-        filesSearched: count.describe("How many files were searched."),
-        bytesSearched: count.describe("How many bytes of them were read."),
-        binaryFiles: count.describe("How many files were left out because they hold no text."),
-        unreadableFiles: count.describe("How many files could not be read."),
+        filesSearched: count
+          .nullable()
+          .describe(
+            "How many files were searched; null, as the other counts, if the answer was full before.",
+          ),
+        bytesSearched: count.nullable().describe("How many bytes of them were read."),
+        binaryFiles: count
+          .nullable()
+          .describe("How many files were left out because they hold no text."),
+        unreadableFiles: count.nullable().describe("How many files could not be read."),
       })
       .describe("What was found."),
   },
@@ -555,11 +584,13 @@ export const DEFINITIONS = {
         .nullable()
         .describe("The directory; without it, the one where relative paths begin.")
         .optional(),
-      depth: count
+      depth: z
+        .int()
+        .min(1)
         .nullable()
         .describe("How many levels to draw: 1 is the directory's own entries.")
         .optional(),
-      limit: count.nullable().describe("How many entries to draw at most.").optional(),
+      limit: z.int().min(1).nullable().describe("How many entries to draw at most.").optional(),
       after: path
         .nullable()
         .describe("Go on behind this path, which an earlier call told.")
@@ -602,6 +633,7 @@ export const DEFINITIONS = {
                 .optional(),
               recursive: z
                 .boolean()
+                .nullable()
                 .describe("`true` to delete a directory with everything in it.")
                 .optional(),
               force: z
@@ -614,7 +646,7 @@ export const DEFINITIONS = {
               ifVersion: z
                 .string()
                 .nullable()
-                .describe("Do it only if the file still has this version.")
+                .describe("Do it only if the file at `path` still has this version.")
                 .optional(),
             })
             .describe("One change of a batch."),
@@ -659,7 +691,7 @@ export const DEFINITIONS = {
         .nullable()
         .describe("What it is called; one that sorts by time is made up without it.")
         .optional(),
-      message: z.string().describe("What a person wants to know about it.").optional(),
+      message: z.string().nullable().describe("What a person wants to know about it.").optional(),
     }),
     data: z
       .object({
@@ -680,7 +712,7 @@ export const DEFINITIONS = {
     mayReplace: false,
     isIdempotent: true,
     parameters: z.strictObject({
-      limit: count.nullable().describe("How many to list at most.").optional(),
+      limit: z.int().min(1).nullable().describe("How many to list at most.").optional(),
       after: z
         .string()
         .nullable()
@@ -740,8 +772,8 @@ export const DEFINITIONS = {
         .nullable()
         .describe("The snapshot to compare it with; without it, the files as they are now.")
         .optional(),
-      limit: count.nullable().describe("How many changes to tell at most.").optional(),
-      skip: count.describe("Leave out so many, which an earlier call told.").optional(),
+      limit: z.int().min(1).nullable().describe("How many changes to tell at most.").optional(),
+      skip: count.nullable().describe("Leave out so many, which an earlier call told.").optional(),
     }),
     data: z
       .object({

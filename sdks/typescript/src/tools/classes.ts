@@ -1,10 +1,11 @@
 /** One class for each tool: for frameworks that make tools themselves, and for those who extend them. */
 
 import { SandkeepError } from "../errors.js";
+import { fromBase64 } from "../files/base64.js";
 import { DEFINITIONS, type ReadFileArguments, type ReadFileData } from "../generated/tools.js";
+import { notUnderstood } from "../transport/answer.js";
 import type { ToolContext } from "./base.js";
 import type { Connection } from "./connection.js";
-import { bytesOf } from "./content.js";
 import type { Definition, ReadFileBytes, ToolKey } from "./definitions.js";
 import { isBase64 } from "./encodings.js";
 import type { ToolResult } from "./result.js";
@@ -75,8 +76,10 @@ export class SandboxReadFile extends toolClass("readFile") {
     const as = context?.as ?? "text";
     if (as === "text") return super.asSent(args, context);
     if (as !== "bytes") throw refused("content is wanted as `text` or as `bytes`");
-    const encoding = (args as ReadFileArguments | undefined)?.encoding ?? undefined;
-    if (encoding !== undefined && !isBase64(encoding)) {
+    const encoding: unknown = (args as ReadFileArguments | undefined)?.encoding ?? "base64";
+    // What no encoding can be is told as such, as everywhere.
+    if (typeof encoding !== "string") return super.asSent(args, context);
+    if (!isBase64(encoding)) {
       throw refused("`encoding` says how bytes become text, and bytes are wanted");
     }
     return { ...(args as object), encoding: "base64" };
@@ -84,7 +87,11 @@ export class SandboxReadFile extends toolClass("readFile") {
 
   protected override asWanted(data: ReadFileData, context: ReadContext | undefined): ReadFileData {
     if (context?.as !== "bytes") return data;
-    const bytes: ReadFileBytes = { ...data, content: bytesOf(data.content), encoding: "bytes" };
+    // Runtimes make some bytes of any text.
+    if (!isBase64(data.encoding) || !isPlainBase64(data.content)) {
+      throw notUnderstood("the content is no base64, which was asked for", `tools.${this.name}`);
+    }
+    const bytes: ReadFileBytes = { ...data, content: fromBase64(data.content), encoding: "bytes" };
     // The overloads say so to whoever asked for bytes.
     return bytes as unknown as ReadFileData;
   }
@@ -107,6 +114,13 @@ export class SandboxSnapshot extends toolClass("snapshot") {}
 export class SandboxListSnapshots extends toolClass("listSnapshots") {}
 export class SandboxRestore extends toolClass("restore") {}
 export class SandboxDiff extends toolClass("diff") {}
+
+/** Whether a text is base64 as the server writes it: in the usual letters, padded, on one line. */
+function isPlainBase64(text: string): boolean {
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  // What does not belong is looked for: a pattern of the whole would be too much for long texts.
+  return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.slice(0, text.length - padding));
+}
 
 function refused(message: string): SandkeepError {
   const hint = "change how it is called; the same call will fail again";

@@ -5,12 +5,7 @@ import { base64 } from "../files/base64.js";
 import { isBase64, isUtf8 } from "./encodings.js";
 
 /** Content as programs have it: text, or bytes that are sent as they are. */
-export type ToolContent = string | Uint8Array | ArrayBuffer;
-
-/** Whether content is bytes. */
-function isBytes(content: unknown): content is Uint8Array | ArrayBuffer {
-  return content instanceof Uint8Array || content instanceof ArrayBuffer;
-}
+export type ToolContent = string | ArrayBufferView | ArrayBuffer;
 
 /** Arguments whose `content`, also that of steps, is text: bytes become base64. */
 export function withText(args: unknown): unknown {
@@ -18,23 +13,19 @@ export function withText(args: unknown): unknown {
   const given = args as Record<string, unknown>;
   const { content, encoding, steps } = given;
   if (Array.isArray(steps)) return { ...given, steps: steps.map(withText) };
-  if (!isBytes(content)) return args;
-  if (encoding !== undefined && encoding !== null && !isBase64(String(encoding))) {
+  const bytes = asBytes(content);
+  if (bytes === undefined) return args;
+  if (
+    encoding !== undefined &&
+    encoding !== null &&
+    !(typeof encoding === "string" && isBase64(encoding))
+  ) {
     throw new SandkeepError("`encoding` says how text becomes bytes, and `content` is bytes", {
       kind: "invalid_argument",
       hint: "leave `encoding` out, or give `content` as text",
     });
   }
-  const bytes = content instanceof ArrayBuffer ? new Uint8Array(content) : content;
   return { ...given, content: base64(bytes), encoding: "base64" };
-}
-
-/** The bytes of base64. Only the server's own is meant: standard, padded, on one line. */
-export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at);
-  return bytes;
 }
 
 /**
@@ -46,4 +37,11 @@ export function lengthOf(content: string, encoding: string | null | undefined): 
   if (!isBase64(encoding)) return undefined;
   const letters = content.replace(/[\s=]+/g, "").length;
   return Math.floor((letters * 3) / 4);
+}
+
+/** The bytes of content that is no text. */
+function asBytes(content: unknown): Uint8Array | undefined {
+  if (content instanceof ArrayBuffer) return new Uint8Array(content);
+  if (!ArrayBuffer.isView(content)) return undefined;
+  return new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
 }

@@ -56,8 +56,8 @@ export function tooSlow(timeout: number, onlyLooks: boolean, cause?: unknown): S
   return new SandkeepError(message, { kind: "timeout", hint, cause });
 }
 
-/** The signal that a context has, whatever else it is. */
+/** The signal that a context has, whatever else it is, and of whatever realm. */
 export function signalOf(context: object | undefined): AbortSignal | undefined {
   const { signal, abortSignal } = (context ?? {}) as ToolContext;
-  return [signal, abortSignal].find((one) => one instanceof AbortSignal);
+  return [signal, abortSignal].find((one) => typeof one?.addEventListener === "function");
 }

@@ -39,7 +39,8 @@ function whatIsWrong(path: string): string | undefined {
   return undefined;
 }
 
-/** As `String.prototype.isWellFormed`, which not every runtime has. */
+/** Whether every surrogate is half of a pair. Not every runtime can tell by itself. */
 function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
+  const able = text as string & { isWellFormed?(): boolean };
+  return able.isWellFormed?.() ?? !/\p{Surrogate}/u.test(text);
 }

@@ -1,5 +1,6 @@
 /** A tool of the server, as programs call it. */
 
+import type { z } from "zod/v4";
 import { SandkeepError } from "../errors.js";
 import { DEFINITIONS } from "../generated/tools.js";
 import type { Ask } from "../transport/transport.js";
@@ -34,9 +35,10 @@ export class SandboxTool<K extends ToolKey> extends ToolBase<ArgumentsOf<K>, Dat
   readonly dataSchema: Definition<K>["data"];
   readonly settings: ToolSettings;
   readonly #place: Place;
+  readonly #result: z.ZodType;
 
-  /** @internal */
-  constructor(key: K, connection: Connection, settings?: ToolSettings) {
+  /** One class for each tool says which it is. */
+  protected constructor(key: K, connection: Connection, settings?: ToolSettings) {
     super();
     const definition: Definition<K> = DEFINITIONS[key];
     this.key = key;
@@ -49,6 +51,7 @@ export class SandboxTool<K extends ToolKey> extends ToolBase<ArgumentsOf<K>, Dat
     this.dataSchema = definition.data;
     this.settings = settingsOf(settings);
     this.#place = placeOf(connection);
+    this.#result = resultSchema(this.dataSchema);
     // Frameworks take methods out of the objects that they are of.
     this.execute = this.execute.bind(this);
     this.executeSync = this.executeSync.bind(this);
@@ -60,7 +63,7 @@ export class SandboxTool<K extends ToolKey> extends ToolBase<ArgumentsOf<K>, Dat
     const deadline = new Deadline(this.settings.timeoutMs, signalOf(context));
     try {
       const ask = { ...this.#ask(args, context), signal: deadline.signal };
-      return this.#result(await this.#place.transport.json(ask), context);
+      return this.#given(await this.#place.transport.json(ask), context);
     } catch (error) {
       return failureOf(this.name, begun, deadline.explain(error, this.onlyLooks));
     } finally {
@@ -76,7 +79,7 @@ export class SandboxTool<K extends ToolKey> extends ToolBase<ArgumentsOf<K>, Dat
     const begun = Date.now();
     try {
       const ask = { ...this.#ask(args, context), signal: signalOf(context) };
-      return this.#result(sendSync(this.#place.transport, ask, this.settings.timeoutMs), context);
+      return this.#given(sendSync(this.#place.transport, ask, this.settings.timeoutMs), context);
     } catch (error) {
       return failureOf(this.name, begun, error);
     }
@@ -106,6 +109,8 @@ export class SandboxTool<K extends ToolKey> extends ToolBase<ArgumentsOf<K>, Dat
       query: { sandbox: this.#place.sandbox, ...settingsQuery(this.settings) },
       json,
       repeat: repeatOf(this.key, json),
+      // A call that says how long it may take needs no other limit.
+      timeout: this.settings.timeoutMs === undefined ? undefined : 0,
     };
   }
 
@@ -119,14 +124,13 @@ export class SandboxTool<K extends ToolKey> extends ToolBase<ArgumentsOf<K>, Dat
       const size = lengthOf(content, encoding ?? defaultEncoding) ?? 0;
       if (size <= maxFileSize) continue;
       const message = `the content has ${size} bytes, and ${maxFileSize} are allowed: ${path}`;
-      const hint = "write less, or in parts with `append_file`";
+      const hint = "write a shorter file, or several";
       throw new SandkeepError(message, { kind: "file_too_large", hint, path });
     }
   }
 
-  #result(answer: unknown, context: object | undefined): ToolResult<DataOf<K>> {
-    const schema = resultSchema(this.dataSchema);
-    const result = resultOf<DataOf<K>>(answer, schema, `tools.${this.name}`);
+  #given(answer: unknown, context: object | undefined): ToolResult<DataOf<K>> {
+    const result = resultOf<DataOf<K>>(answer, this.#result, `tools.${this.name}`);
     return result.success ? { ...result, data: this.asWanted(result.data, context) } : result;
   }
 }

@@ -51,6 +51,35 @@ export default function ({ it, fresh, toolkit }) {
     equal((await done(tools.readFile.execute({ path: "b" }, { as: "bytes" }))).size, 1);
   });
 
+  it("an encoding that none can be is refused, also where bytes are meant", async () => {
+    const tools = await all();
+    for (const encoding of [5, {}, [], Object.create(null), true]) {
+      const read = tools.readFile.execute({ path: "a", encoding }, { as: "bytes" });
+      await refused(read, "invalid_argument");
+      const step = { operation: "write", path: "a", content: bytes("x"), encoding };
+      await refused(tools.batch.execute({ steps: [step] }), "invalid_argument");
+    }
+  });
+
+  it("content that is no base64 where bytes are wanted is not understood", async () => {
+    const answer = (content, encoding) => {
+      const range = { start: 0, end: content.length, total: content.length };
+      const data = { path: "/a", content, encoding, size: content.length, range, version: "1" };
+      const metadata = { tool: "read_file", durationMs: 1 };
+      return { success: true, data, error: null, metadata };
+    };
+    const told = async (content, encoding) => {
+      const fetch = async () => Response.json(answer(content, encoding));
+      const tools = toolkit.createTools({ baseUrl: "http://127.0.0.1:9", fetch });
+      return tools.readFile.execute({ path: "a" }, { as: "bytes" });
+    };
+    equal((await done(told("AP8=", "base64"))).content, new Uint8Array([0, 255]));
+    for (const content of ["AP8", "%%%%", "AP8=\n", "AP-_", "A", "AP8=AP8="]) {
+      await refused(told(content, "base64"), "not_understood");
+    }
+    await refused(told("abcd", "utf-8"), "not_understood");
+  });
+
   it("bytes and an encoding contradict each other", async () => {
     const tools = await all();
     const content = bytes("x");

@@ -283,6 +283,7 @@ A test of the server asserts this table.
         text + &crate::faces::sandboxes_v1::table()
             + &crate::faces::acp::table()
             + &crate::faces::tools::table()
+            + &crate::mcp::table()
     }
 
     #[test]

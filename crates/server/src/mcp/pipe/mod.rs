@@ -51,9 +51,10 @@ pub async fn serve(
     let running = match serve_server_with_ct(handler, pipe, stop.clone()).await {
         Ok(running) => running,
         Err(_) if stop.is_cancelled() => return Ok(()),
-        Err(err) => {
-            // Whoever goes without a word has done nothing wrong.
-            tracing::info!(error = &err as &dyn std::error::Error, "the client did not begin");
+        // Whoever goes without a word has done nothing wrong. What he said instead of a greeting is
+        // not for the log.
+        Err(_) => {
+            tracing::info!("the client did not begin");
             return Ok(());
         }
     };

@@ -97,9 +97,12 @@ async fn a_stranger_a_wrong_method_and_a_wrong_address_are_told_so_alike() {
     }
     failed(&call(&server, "read_file", "", json!({"path": "f"})).await, 401, "token_invalid");
     let server = Server::start().await;
-    for (method, target) in
-        [("DELETE", "/v1/tools/read_file"), ("POST", "/v1/tools"), ("PUT", "/v1/tools/x")]
-    {
+    for (method, target) in [
+        ("DELETE", "/v1/tools/read_file"),
+        ("POST", "/v1/tools"),
+        ("PUT", "/v1/tools/x"),
+        ("DELETE", "/v1/tools?sandbox=none"),
+    ] {
         let answer = server.send(ask(method, target)).await;
         failed(&answer, 405, "method_not_allowed");
         assert!(answer.header("allow").unwrap().contains("GET"));

@@ -19,7 +19,7 @@ export function sendSync(transport: Transport, asked: Ask, timeoutMs: number | u
     const left = end === undefined ? request.timeout : end - Date.now();
     if (end !== undefined && left <= 0) throw tooSlow(timeoutMs ?? 0, ask.repeat === "safe");
     try {
-      return once(ask, request, left);
+      return once(ask, request, left, timeoutMs ?? request.timeout);
     } catch (error) {
       const pause = tries.pauseAfter(error);
       stand(end === undefined ? pause : Math.min(pause, Math.max(0, end - Date.now())));
@@ -27,12 +27,13 @@ export function sendSync(transport: Transport, asked: Ask, timeoutMs: number | u
   }
 }
 
-function once({ operation, repeat }: Ready, request: Plain, timeout: number): unknown {
+function once(ask: Ready, request: Plain, timeout: number, told: number): unknown {
+  const { operation, repeat } = ask;
   const { url, method, headers, body } = request;
   const outcome = run({ url, method, headers, body, timeout });
   if (!("status" in outcome)) {
     throw outcome.isLate
-      ? tooSlow(timeout, repeat === "safe")
+      ? tooSlow(told, repeat === "safe")
       : unreachable(operation, outcome.reason);
   }
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(outcome.body);
