@@ -13,8 +13,11 @@ use crate::failure::OrHint as _;
 
 use lines::{LineWriter, Lines};
 
-/// What drivers of databases, and the SDK of a protocol, call themselves in log lines.
-const TALKATIVE: [&str; 4] = ["fjall", "lsm_tree", "rmcp", "tokio_postgres"];
+/// What drivers of databases call themselves in log lines.
+const TALKATIVE: [&str; 3] = ["fjall", "lsm_tree", "tokio_postgres"];
+/// The SDK of a protocol. It writes what clients chose as it is, line feeds among it, so that a client
+/// could write lines of its own; nothing that it says is news to an operator.
+const TRUSTING: &str = "rmcp";
 
 /// The log of the process. What is still to be written is written when it is dropped.
 pub(super) struct Log {
@@ -80,6 +83,9 @@ fn filter_of(text: &str) -> Result<EnvFilter> {
         for target in TALKATIVE.into_iter().filter(|target| !text.contains(target)) {
             filter = filter.add_directive(format!("{target}=warn").parse()?);
         }
+    }
+    if !text.contains(TRUSTING) {
+        filter = filter.add_directive(format!("{TRUSTING}=off").parse()?);
     }
     Ok(filter)
 }
