@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -226,6 +227,19 @@ fn what_is_no_message_is_answered_and_what_comes_behind_it_is_heard() {
 }
 
 #[test]
+fn a_client_writes_no_lines_into_the_log() {
+    let site = Site::new();
+    let mut pipe = Pipe::of_directory(&site, &[]);
+    let params = json!({"uri": "sandkeep://main/nowhere"});
+    let method = "resources/read";
+    let request = json!({"jsonrpc": "2.0", "id": "1\nforged", "method": method, "params": params});
+    pipe.say(&request.to_string());
+    assert!(pipe.hear()["error"].is_object());
+    drop(pipe.input.take());
+    assert_eq!(pipe.end(), (Some(0), String::new()));
+}
+
+#[test]
 fn names_that_look_like_options_are_names() {
     let site = Site::new();
     fs::write(site.inner("kept"), "k").unwrap();
@@ -271,4 +285,33 @@ fn a_log_line_never_holds_what_is_in_files() {
     drop(pipe.input.take());
     let (_, log) = pipe.end();
     assert!(log.contains("operation") && !log.contains("the-secret-content"), "{log}");
+}
+
+#[test]
+fn a_call_that_is_cancelled_is_dropped_and_so_is_one_whose_client_goes() {
+    let desk = Desk::new();
+    let words = ["--endpoint", desk.server.url(), "--token", TOKEN];
+    let mut pipe = Pipe::open(&desk.site, &words);
+    let mut other = Pipe::open(&desk.site, &words);
+    // A server that answers nothing: whoever waits for it waits for half a minute.
+    desk.server.signal(Signal::STOP);
+    let call = json!({"name": "exists", "arguments": {"path": "a"}});
+    let call =
+        json!({"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": call}).to_string();
+    let cancelled = json!({"requestId": 8});
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled});
+    pipe.say(&call);
+    pipe.say(&cancelled.to_string());
+    assert_eq!(pipe.ask("ping", &json!({}))["result"], json!({}));
+    let begun = Instant::now();
+    drop(pipe.input.take());
+    assert_eq!(pipe.end().0, Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    // What is under way when a client goes has a few seconds to end.
+    other.say(&call);
+    drop(other.input.take());
+    let begun = Instant::now();
+    other.child.wait().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }

@@ -118,8 +118,9 @@ impl<T: Send + 'static> Stream for Guarded<T> {
         let next = match &mut *this.lent.slot.lock() {
             Some((stream, hold)) if !has_ended => {
                 let next = stream.poll_next_unpin(context);
-                let commits = this.end == End::Commits && matches!(next, Poll::Ready(None));
-                (!commits || hold.is_still()).then_some(next)
+                let is_over = matches!(next, Poll::Ready(None));
+                let is_in_vain = is_over && this.end == End::Commits && !hold.is_still();
+                (!is_in_vain).then_some(next)
             }
             Some(_) | None => None,
         };

@@ -86,6 +86,7 @@ impl SessionManager for Sessions {
             let refusal = ServerSseMessage::from_message(refusal);
             return Ok(stream::iter([refusal]).left_stream());
         }
+        // Where that fails, the session is gone.
         Ok(self.of_sdk.create_stream(id, message).await?.right_stream())
     }
 
