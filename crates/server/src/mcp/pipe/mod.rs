@@ -122,9 +122,9 @@ where
                 Line::Whole(line) => match parse(line) {
                     Ok(message) => match self.in_flight.take(&message) {
                         Ok(()) => return Some(message),
-                        Err(refusal) => refusal,
+                        Err(refusal) => *refusal,
                     },
-                    Err(Some(refusal)) => refusal,
+                    Err(Some(refusal)) => *refusal,
                     Err(None) => continue,
                 },
                 Line::Overlong { id, most } => {
@@ -153,7 +153,7 @@ async fn write<W: AsyncWrite + Unpin>(
 }
 
 /// The message that a line is, or what its sender is told; nothing if he expects no answer.
-fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Option<ServerJsonRpcMessage>> {
+fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Option<Box<ServerJsonRpcMessage>>> {
     let bounded = bounds::check(line);
     let is_bounded = bounded.is_ok();
     let err = match bounded.and_then(|()| serde_json::from_slice(line)) {
@@ -162,13 +162,13 @@ fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Option<ServerJsonRpcMessag
     };
     if !err.is_data() {
         let error = ErrorData::parse_error(format!("the message is not JSON: {err}"), None);
-        return Err(Some(ServerJsonRpcMessage::error(error, None)));
+        return Err(Some(Box::new(ServerJsonRpcMessage::error(error, None))));
     }
     if !is_bounded {
         let mut finder = IdFinder::default();
         finder.feed(line);
         let error = ErrorData::invalid_request(format!("the message is refused: {err}"), None);
-        return Err(Some(ServerJsonRpcMessage::error(error, finder.found())));
+        return Err(Some(Box::new(ServerJsonRpcMessage::error(error, finder.found()))));
     }
     let value: Value = serde_json::from_slice(line).unwrap_or_default();
     let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
@@ -176,7 +176,7 @@ fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Option<ServerJsonRpcMessag
         return Err(None);
     }
     let error = ErrorData::invalid_request("the message is none of JSON-RPC 2.0", None);
-    Err(Some(ServerJsonRpcMessage::error(error, id)))
+    Err(Some(Box::new(ServerJsonRpcMessage::error(error, id))))
 }
 
 #[cfg(test)]
