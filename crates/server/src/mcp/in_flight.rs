@@ -18,6 +18,7 @@ pub(crate) struct InFlight(Mutex<HashSet<RequestId>>);
 impl InFlight {
     /// Takes in what a client sends. A request too many is refused, and one with the id of another:
     /// the SDK would answer only one of the two.
+    #[expect(clippy::result_large_err, reason = "a refusal is a whole message, and rare")]
     pub(crate) fn take(&self, message: &ClientJsonRpcMessage) -> Result<(), ServerJsonRpcMessage> {
         match message {
             JsonRpcMessage::Request(request) => {

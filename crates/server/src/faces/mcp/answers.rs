@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt as _, BodyStream, Limited, StreamBody};
+use http_body_util::{BodyExt as _, BodyStream, Collected, Limited, StreamBody};
 use serde_json::json;
 
 use super::desk::Answer;
@@ -30,7 +30,7 @@ pub(super) async fn spoken(answer: Answer) -> Result<Answer, Problem> {
         return Ok(answer);
     }
     let (parts, body) = answer.into_parts();
-    let text = Limited::new(body, LONGEST).collect().await.map(|body| body.to_bytes());
+    let text = Limited::new(body, LONGEST).collect().await.map(Collected::to_bytes);
     let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
     // It says what it is in front of what it means.
     let text = text.split_once(": ").map_or(text.as_str(), |(_, rest)| rest);

@@ -153,6 +153,7 @@ async fn write<W: AsyncWrite + Unpin>(
 }
 
 /// The message that a line is, or what its sender is told; nothing if he expects no answer.
+#[expect(clippy::result_large_err, reason = "a refusal is a whole message, and rare")]
 fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Option<ServerJsonRpcMessage>> {
     let bounded = bounds::check(line);
     let is_bounded = bounded.is_ok();
