@@ -162,7 +162,7 @@ impl Line {
             let arguments = json!({ "path": path, "content": content });
             let target = format!("/v1/tools/write_file?sandbox={sandbox}");
             let result = self.post(&target, arguments.to_string()).await?;
-            ensure!(result["success"] == true, "{result}");
+            ensure!(result.get("success") == Some(&Value::Bool(true)), "{result}");
             anyhow::Ok(())
         };
         write("big.txt".into(), text.into()).await?;
@@ -181,7 +181,8 @@ impl Line {
         let bytes = self.send(&target, body).await?;
         let took = began.elapsed();
         let result: Value = serde_json::from_slice(&bytes)?;
-        ensure!(task.check(&result["data"], text), "{} is not whole", task.name());
+        let data = result.get("data").context("the result has no data")?;
+        ensure!(task.check(data, text), "{} is not whole", task.name());
         Ok(took.as_nanos() as f64)
     }
 

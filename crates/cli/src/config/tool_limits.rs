@@ -114,12 +114,12 @@ impl ToolLimits {
     /// What the server is told: the same for programs and for models where they say anything.
     pub(crate) fn options(&self) -> Result<server::ToolOptions> {
         Ok(server::ToolOptions {
-            programs: self.applied_to(Settings::for_programs())?,
-            models: self.applied_to(Settings::for_models())?,
+            programs: self.applied_to(&Settings::for_programs())?,
+            models: self.applied_to(&Settings::for_models())?,
         })
     }
 
-    fn applied_to(&self, usual: Settings) -> Result<Settings> {
+    fn applied_to(&self, usual: &Settings) -> Result<Settings> {
         let encoding = self.default_encoding.as_deref().map(TextEncoding::named).transpose();
         let encoding = encoding.context("--tools-default-encoding names no encoding")?;
         let timeout = self.timeout.map_or(usual.timeout, |Pause(time)| time);
