@@ -21,7 +21,6 @@ where
 /// Drops something on a thread that may block, where there is a runtime; here otherwise.
 pub(crate) fn drop_there(thing: impl Send + 'static) {
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        #[expect(clippy::disallowed_methods, reason = "this is the door")]
         drop(runtime.spawn_blocking(move || drop(thing)));
     }
 }

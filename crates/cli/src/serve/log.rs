@@ -15,7 +15,8 @@ use lines::{LineWriter, Lines};
 
 /// Drivers of databases that tell much, by what they call themselves in log lines.
 const DATABASE: [&str; 3] = ["fjall", "lsm_tree", "tokio_postgres"];
-/// The SDK of a protocol, which tells what its clients say. What matters of it is told by us.
+/// The SDK of a protocol. It writes what clients chose as it is, line feeds among it, so that a client
+/// could write lines of its own; nothing that it says is news to an operator.
 const PROTOCOL: &str = "rmcp";
 
 /// The log of the process. What is still to be written is written when it is dropped.

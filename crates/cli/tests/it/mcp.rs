@@ -227,6 +227,19 @@ fn what_is_no_message_is_answered_and_what_comes_behind_it_is_heard() {
 }
 
 #[test]
+fn a_client_writes_no_lines_into_the_log() {
+    let site = Site::new();
+    let mut pipe = Pipe::of_directory(&site, &[]);
+    let params = json!({"uri": "sandkeep://main/nowhere"});
+    let method = "resources/read";
+    let request = json!({"jsonrpc": "2.0", "id": "1\nforged", "method": method, "params": params});
+    pipe.say(&request.to_string());
+    assert!(pipe.hear()["error"].is_object());
+    drop(pipe.input.take());
+    assert_eq!(pipe.end(), (Some(0), String::new()));
+}
+
+#[test]
 fn names_that_look_like_options_are_names() {
     let site = Site::new();
     fs::write(site.inner("kept"), "k").unwrap();

@@ -29,7 +29,7 @@ fn what_the_flags_say_holds_for_every_call() {
             "--tools-max-file-size=1KiB",
             "--tools-max-entries=2",
             "--tools-max-depth=1",
-            "--tools-max-result-bytes=100",
+            "--tools-max-result-bytes=1000",
             "--tools-default-encoding=shift_jis",
             "--tools-timeout=5s",
         ],
@@ -48,7 +48,7 @@ fn what_the_flags_say_holds_for_every_call() {
     let (_, listed) = call(&server, "list_directory", &json!({"path": "open"}));
     assert_eq!(listed["data"]["entries"].as_array().unwrap().len(), 2);
     for wider in
-        ["maxEntries=3", "maxDepth=2", "maxFileSize=1025", "maxResultBytes=101", "timeoutMs=5001"]
+        ["maxEntries=3", "maxDepth=2", "maxFileSize=1025", "maxResultBytes=1001", "timeoutMs=5001"]
     {
         let target = format!("list_directory?{wider}");
         assert_eq!(call(&server, &target, &json!({"path": "open"})).0, 400, "{wider}");
@@ -58,10 +58,10 @@ fn what_the_flags_say_holds_for_every_call() {
 #[test]
 fn the_tools_of_a_whole_machine_leave_the_system_alone() {
     let mut command = std::process::Command::new(crate::server_process::binary());
-    command.args(["server", "--no-token", "--host", "127.0.0.1", "--port", "0", "--json"]);
+    command.args(["server", "--token", "tok", "--host", "127.0.0.1", "--port", "0", "--json"]);
     let server = crate::site::Server::start(command);
     let address = server.url().trim_start_matches("http://").parse().unwrap();
-    let mut connection = crate::raw_http::Connection::open(address, "none");
+    let mut connection = crate::raw_http::Connection::open(address, "tok");
     let mut kind = |tool: &str, path: &str| {
         let body = json!({"path": path}).to_string();
         let answer = connection.ask("POST", &format!("/v1/tools/{tool}"), &JSON, body.as_bytes());

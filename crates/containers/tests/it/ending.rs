@@ -34,6 +34,25 @@ async fn a_container_that_stops_is_unavailable_at_once_and_there_again_when_it_s
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_container_that_ended_is_unavailable_also_while_its_engine_is_away() {
+    if containers_are_left_out() {
+        return;
+    }
+    let engine = Engine::start();
+    let inside = engine.run(&[]);
+    let socket = engine.socket().with_extension("other");
+    std::os::unix::fs::symlink(engine.socket(), &socket).unwrap();
+    let files = container(&socket, inside.name(), "/");
+    write(&files, "/workspace/kept", "kept").await.unwrap();
+    std::fs::remove_file(&socket).unwrap();
+    assert_eq!(read(&files, "/workspace/kept").await.unwrap(), "kept", "it runs");
+    inside.stop();
+    let err = read(&files, "/workspace/kept").await.unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::SandboxUnavailable, "{err}");
+    assert!(err.message().contains("no container engine answers"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_container_of_the_same_name_takes_the_place() {
     if containers_are_left_out() {
         return;

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use bytes::Bytes;
-use engine::{AttachTarget, AttachedFs, ErrorKind};
+use engine::{AttachTarget, AttachedFs, ErrorKind, FileSystem as _, OpenOptions};
 use futures::{StreamExt as _, stream};
 use servers::{Namespace, containers_are_left_out};
 
@@ -140,7 +140,8 @@ async fn a_body_whose_tree_changes_while_it_comes_is_put_nowhere() {
     let root = format!("/proc/{}/root", namespace.pid());
     std::fs::copy(format!("{root}/busybox"), shared.path().join("new-root/busybox")).unwrap();
     let files = process(namespace.pid(), "/");
-    files.attach().await.unwrap();
+    // Somebody has a file of the former tree all the time, and the new one is found all the same.
+    let open = files.open(&path("/busybox"), OpenOptions::Read).await.unwrap();
     let (go, changed) = (shared.path().join("go"), root);
     // The last piece comes when the process has another root.
     let rest = stream::once(async move {
@@ -155,6 +156,7 @@ async fn a_body_whose_tree_changes_while_it_comes_is_put_nowhere() {
     assert_eq!(kind(outcome), ErrorKind::SandboxUnavailable);
     assert!(!shared.path().join("file").exists());
     assert_eq!(names(&files, "/").await.unwrap(), ["busybox"]);
+    assert_eq!(kind(open.stat().await), ErrorKind::SandboxUnavailable);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! A container whose file system never answers holds up whoever asks for it, and nobody else.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,15 @@ impl Silent {
         let mut line = String::new();
         self.said.read_line(&mut line).unwrap();
         assert_eq!(line, word);
+    }
+
+    /// How often it was asked for something since it fell silent. It ends.
+    fn times_asked(mut self) -> usize {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let mut rest = String::new();
+        self.said.read_to_string(&mut rest).unwrap();
+        rest.lines().filter(|line| *line == "asked").count()
     }
 
     /// Does something that never comes to its end, and tells how long this thread was held up.
@@ -97,4 +106,21 @@ async fn a_mount_that_never_answers_holds_up_nobody_else() {
     let at = path("/mnt");
     let took = silent.holds_up(files.stat(&at, Links::Follow)).await;
     assert!(took < MOST / 2, "everybody waited for {took:?}");
+}
+
+#[tokio::test]
+async fn a_root_that_never_answers_holds_one_thread_however_often_it_is_asked_for() {
+    if containers_are_left_out() {
+        return;
+    }
+    let mut silent = Silent::start();
+    let files = process(silent.child.id(), "/");
+    assert_eq!(read(&files, "/file").await.unwrap(), "x");
+    silent.fall_silent("move");
+    for _ in 0..10 {
+        let look = tokio::time::timeout(Duration::from_millis(50), read(&files, "/file"));
+        assert!(look.await.is_err(), "it was answered");
+    }
+    let asked = silent.times_asked();
+    assert!(asked <= 2, "it was asked {asked} times, and each holds a thread");
 }

@@ -30,6 +30,7 @@ def answer():
         request = os.read(line, 1 << 17)
         _, operation, number = struct.unpack_from("<IIQ", request)
         if silent:
+            print("asked", flush=True)
             continue
         error, body = -38, b""  # ENOSYS
         if operation == 26:  # FUSE_INIT

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use host::Process;
 use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tracing::Instrument as _;
 
 use super::hold::{self, Hold};
 use super::{AttachedOptions, gone};
@@ -31,8 +33,18 @@ pub(super) struct Attachment {
     /// Whether trees are tended while they are held.
     pub(super) tended: AtomicBool,
     current: Mutex<Option<Arc<Hold>>>,
-    /// Held by the one who attaches anew; and why that failed last, and when.
-    turn: tokio::sync::Mutex<Option<(Instant, Error)>>,
+    /// Held by the one who attaches anew.
+    turn: tokio::sync::Mutex<Turn>,
+}
+
+/// How attaching anew goes.
+#[derive(Debug, Default)]
+struct Turn {
+    /// Why it failed last, and when.
+    failed: Option<(Instant, Error)>,
+    /// What is under way still. It goes on when whoever began it waits no longer, and the next one
+    /// waits for it: a tree that never answers holds one thread, however often it is asked for.
+    opening: Option<JoinHandle<Result<()>>>,
 }
 
 /// Where the process is found.
@@ -92,28 +104,37 @@ impl Attachment {
     /// Attaches anew, one at a time for all who ask. What was away is not looked for again at once.
     /// What there never was is [`ErrorKind::NotFound`].
     pub(super) async fn attach(&self) -> Result<Arc<Hold>> {
-        let mut failed = self.turn.lock().await;
+        let mut turn = self.turn.lock().await;
         if let Some(hold) = self.held() {
             return Ok(hold);
         }
-        if let Some((when, err)) = &*failed
+        if let Some((when, err)) = &turn.failed
             && when.elapsed() < PAUSE
         {
             return Err(again(err));
         }
-        match self.open().await {
-            Ok(hold) => {
-                *failed = None;
-                Ok(hold)
-            }
-            Err(err) => {
-                *failed = Some((Instant::now(), again(&err)));
-                Err(err)
-            }
-        }
+        // What nobody waited for to its end tells of a while ago.
+        let under_way = turn.opening.take().filter(|opening| !opening.is_finished());
+        let opening = turn.opening.insert(match under_way {
+            Some(opening) => opening,
+            None => self.begin()?,
+        });
+        let outcome = opening.await.unwrap_or_else(|err| {
+            Err(Error::new(ErrorKind::Io, "the server broke off as it attached").because(err))
+        });
+        turn.opening = None;
+        let outcome = outcome.and_then(|()| self.held().ok_or_else(|| gone(&self.target)));
+        turn.failed = outcome.as_ref().err().map(|err| (Instant::now(), again(err)));
+        outcome
     }
 
-    async fn open(&self) -> Result<Arc<Hold>> {
+    /// Begins to open the tree.
+    fn begin(&self) -> Result<JoinHandle<Result<()>>> {
+        let own = self.own.upgrade().ok_or_else(|| gone(&self.target))?;
+        Ok(tokio::spawn(async move { own.open().await }.in_current_span()))
+    }
+
+    async fn open(&self) -> Result<()> {
         let process = self.process().await?;
         let target = self.target.clone();
         let mut hold = Hold::open(process, &self.path, self.options, target).await?;
@@ -125,8 +146,8 @@ impl Attachment {
         }
         let hold = Arc::new(hold);
         hold::watch_over(&hold, Weak::clone(&self.own))?;
-        *self.current.lock() = Some(Arc::clone(&hold));
-        Ok(hold)
+        *self.current.lock() = Some(hold);
+        Ok(())
     }
 
     async fn process(&self) -> Result<Arc<Process>> {
@@ -189,9 +210,10 @@ fn unseen(err: Error, target: &AttachTarget) -> Error {
     Error::new(ErrorKind::SandboxUnavailable, message).because(err)
 }
 
-/// The same error where the tree was there before: it may be again.
+/// The same error where the tree was there before: it may be again. That its engine says nothing
+/// either changes nothing for whoever works in the sandbox.
 fn away(err: Error) -> Error {
-    if err.kind() != ErrorKind::NotFound {
+    if ![ErrorKind::NotFound, ErrorKind::Unavailable].contains(&err.kind()) {
         return err;
     }
     Error::new(ErrorKind::SandboxUnavailable, err.message().to_owned()).because(err)

@@ -116,10 +116,12 @@ impl<T: Send + 'static> Stream for Guarded<T> {
         }
         let has_ended = this.ended.poll_unpin(context).is_ready();
         let next = match &mut *this.lent.slot.lock() {
-            Some((stream, hold)) if !has_ended => match stream.poll_next_unpin(context) {
-                Poll::Ready(None) if this.end == End::Commits && !hold.is_still() => None,
-                next => Some(next),
-            },
+            Some((stream, hold)) if !has_ended => {
+                let next = stream.poll_next_unpin(context);
+                let is_over = matches!(next, Poll::Ready(None));
+                let is_in_vain = is_over && this.end == End::Commits && !hold.is_still();
+                (!is_in_vain).then_some(next)
+            }
             Some(_) | None => None,
         };
         let next = next.unwrap_or_else(|| {

@@ -1,5 +1,6 @@
 //! A tree that is held, for as long as its process lives.
 
+use std::os::fd::AsFd as _;
 use std::sync::{Arc, Weak};
 
 use host::{Errno, Process, RootMark};
@@ -77,12 +78,11 @@ impl Hold {
 /// Lets go of a tree at once when its process ends: what is held of a container that ended keeps its
 /// mounts alive, and would be in the way when it starts again.
 pub(super) fn watch_over(hold: &Arc<Hold>, attachment: Weak<Attachment>) -> Result<()> {
-    let process = Arc::clone(&hold.process);
-    #[expect(
-        deprecated,
-        reason = "what took its place is unsafe; the process keeps its descriptor"
-    )]
-    let waiting = AsyncFd::with_interest(process, Interest::READABLE);
+    // One of its own for each tree: a process that changed its root is waited for by those who still
+    // have the former one, and no descriptor can be waited for twice.
+    let descriptor = hold.process.as_fd().try_clone_to_owned();
+    #[expect(deprecated, reason = "what took its place is unsafe; nobody else has the descriptor")]
+    let waiting = descriptor.and_then(|own| AsyncFd::with_interest(own, Interest::READABLE));
     let waiting = waiting.map_err(|err| {
         Error::new(ErrorKind::Busy, "the end of the process cannot be waited for").because(err)
     })?;

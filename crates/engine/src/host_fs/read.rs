@@ -40,7 +40,13 @@ impl HostFs {
         if self.tree.dir.is_generated(&opened) {
             return self.read_generated(file, span, opened, stat).await;
         }
-        let range = span.within(stat.size)?;
+        let range = match span.within(stat.size) {
+            Ok(range) => range,
+            Err(err) => {
+                blocking::drop_there(opened);
+                return Err(err);
+            }
+        };
         let reading =
             Reading { file: Arc::new(opened), at: range.start, end: range.end, step: FIRST_STEP };
         Ok(Content { entry: entry(file.clone(), &stat), range, body: reading.into_stream() })

@@ -35,6 +35,7 @@ pub(super) struct Watched {
 
 /// Where something is, and a hold on the part of the tree that may be seen there.
 struct Place {
+    whole: Workspace,
     workspace: Workspace,
     path: SandboxPath,
 }
@@ -58,10 +59,17 @@ impl fmt::Debug for Watched {
 impl Watched {
     /// Begins to watch what is at a path, as the client spells it.
     pub(super) async fn begin(standing: &Standing, outward: &str, aspect: Aspect) -> Result<Self> {
-        let place = Place::find(standing, outward)?;
-        let entry = place.look().await?;
-        let notices = place.listen(entry.kind, &standing.workspace).await?;
-        Ok(Self { place, aspect, notices })
+        let beginning = async {
+            let place = Place::find(standing, outward)?;
+            let entry = place.look().await?;
+            let notices = place.listen(entry.kind).await?;
+            Ok(Self { place, aspect, notices })
+        };
+        let outcome = beginning.await;
+        if let Err(err) = &outcome {
+            standing.note_refusal("watch", outward, err).await;
+        }
+        outcome
     }
 
     /// The same; what is not there yet is waited for.
@@ -107,7 +115,7 @@ impl Watched {
 impl Place {
     fn find(standing: &Standing, outward: &str) -> Result<Self> {
         let (workspace, path) = standing.call().look_at(outward)?;
-        Ok(Self { workspace, path })
+        Ok(Self { whole: standing.workspace.clone(), workspace, path })
     }
 
     /// Waits until something is there again.
@@ -115,7 +123,7 @@ impl Place {
         loop {
             tokio::time::sleep(AGAIN).await;
             let Ok(entry) = self.look().await else { continue };
-            if let Ok(notices) = self.listen(entry.kind, &self.workspace).await {
+            if let Ok(notices) = self.listen(entry.kind).await {
                 return notices;
             }
         }
@@ -127,7 +135,7 @@ impl Place {
 
     /// Listens to what happens there. Where nothing but a file is allowed, only `whole` sees the
     /// directory that it is in; of what that tells, nothing is passed on but that the file changed.
-    async fn listen(&self, kind: EntryKind, whole: &Workspace) -> Result<Notices> {
+    async fn listen(&self, kind: EntryKind) -> Result<Notices> {
         let wish = Watch { recursive: false, after: None };
         if kind == EntryKind::Directory {
             return self.workspace.watch(&self.path, wish).await.map(Notices::Inside);
@@ -135,7 +143,7 @@ impl Place {
         let dir = self.path.parent().unwrap_or_else(SandboxPath::root);
         match self.workspace.watch(&dir, wish.clone()).await {
             Err(err) if err.kind() == ErrorKind::OutsideSandbox => {
-                whole.watch(&dir, wish).await.map(Notices::Around)
+                self.whole.watch(&dir, wish).await.map(Notices::Around)
             }
             outcome => outcome.map(Notices::Around),
         }

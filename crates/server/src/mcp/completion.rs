@@ -47,7 +47,14 @@ async fn begun(standing: &Standing, value: &str) -> Result<(Vec<String>, bool)> 
     }
     let (dir, name) = value.rsplit_once('/').unwrap_or(("", value));
     let call = standing.call();
-    let (workspace, path) = call.look_at(&format!("/{dir}"))?;
+    let outward = format!("/{dir}");
+    let (workspace, path) = match call.look_at(&outward) {
+        Ok(found) => found,
+        Err(err) => {
+            standing.note_refusal("list", &outward, &err).await;
+            return Err(err);
+        }
+    };
     let looking = async {
         let mut found: Vec<Entry> = Vec::new();
         // A listing goes on behind a name, so that the name itself is looked for alone.

@@ -265,7 +265,8 @@ impl ServerHandler for Handler {
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
         let peer = context.peer.clone();
         if self.ask_roots(context).await {
-            self.subscriptions.list_is_another();
+            let standing = self.standing(&Extensions::new()).await.ok();
+            self.subscriptions.stay_within(standing.as_ref());
             peer.notify_resource_list_changed().await.ok();
         }
     }

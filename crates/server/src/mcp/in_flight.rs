@@ -18,12 +18,15 @@ pub(crate) struct InFlight(Mutex<HashSet<RequestId>>);
 impl InFlight {
     /// Takes in what a client sends. A request too many is refused, and one with the id of another:
     /// the SDK would answer only one of the two.
-    pub(crate) fn take(&self, message: &ClientJsonRpcMessage) -> Result<(), ServerJsonRpcMessage> {
+    pub(crate) fn take(
+        &self,
+        message: &ClientJsonRpcMessage,
+    ) -> Result<(), Box<ServerJsonRpcMessage>> {
         match message {
             JsonRpcMessage::Request(request) => {
                 let refuse = |why: String| {
                     let error = ErrorData::invalid_request(why, None);
-                    Err(ServerJsonRpcMessage::error(error, Some(request.id.clone())))
+                    Err(Box::new(ServerJsonRpcMessage::error(error, Some(request.id.clone()))))
                 };
                 let mut open = self.0.lock();
                 if open.contains(&request.id) {

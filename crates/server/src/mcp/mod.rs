@@ -12,8 +12,9 @@
 //! - `instructions`: what a model is told of the place
 //! - `failures`: what went wrong, in the codes of the protocol
 //! - `in_flight`: how much is asked at once
-//! - `pipe`: messages as lines
+//! - `bounds`: how much a message may hold; `pipe`: messages as lines
 
+mod bounds;
 mod changes;
 mod completion;
 mod failures;
@@ -28,6 +29,7 @@ mod subscriptions;
 mod tools;
 mod uri;
 
+pub(crate) use bounds::check;
 #[cfg(test)]
 pub(crate) use failures::table;
 pub(crate) use handler::Handler;

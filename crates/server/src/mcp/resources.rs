@@ -161,7 +161,7 @@ pub(super) async fn read(standing: &Standing, address: &str) -> Result<ReadResou
     };
     let outcome = in_time(standing.settings.timeout, reading).await;
     if let Err(err) = &outcome {
-        standing.workspace.note_refusal("read", Some(&outward), err).await;
+        standing.note_refusal("read", &outward, err).await;
     }
     outcome.map(|content| ReadResourceResult::new(vec![content]))
 }

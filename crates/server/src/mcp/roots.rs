@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::tools::{CallSettings, Settings};
@@ -15,7 +16,7 @@ use percent_encoding::percent_decode_str;
 use rmcp::ErrorData;
 use rmcp::model::{ClientCapabilities, Root};
 use rmcp::service::{Peer, RoleServer};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 use super::failures;
 
@@ -33,6 +34,10 @@ pub struct Served(pub Vec<PathBuf>);
 pub(super) struct Roots {
     served: Option<Served>,
     known: watch::Sender<Known>,
+    /// They are asked for one after another: an older answer never replaces a newer one.
+    turn: Mutex<()>,
+    /// Whether somebody waits for that turn, who will hear whatever is true by then.
+    is_queued: AtomicBool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +55,12 @@ enum Known {
 impl Roots {
     /// Those of a client that was not heard yet. They matter where a directory is served.
     pub(super) fn new(served: Option<Served>) -> Self {
-        Self { served, known: watch::Sender::new(Known::Everything) }
+        Self {
+            served,
+            known: watch::Sender::new(Known::Everything),
+            turn: Mutex::default(),
+            is_queued: AtomicBool::new(false),
+        }
     }
 
     /// Takes in what a client can do. Until its roots are known, its calls wait.
@@ -64,7 +74,14 @@ impl Roots {
     pub(super) async fn ask(&self, peer: &Peer<RoleServer>, sandbox: &Sandbox) -> bool {
         let offers = peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
         let Some(served) = self.served.as_ref().filter(|_| offers) else { return false };
-        let was_narrow = matches!(*self.known.borrow(), Known::Only(_) | Known::Nothing(_));
+        if self.is_queued.swap(true, Ordering::SeqCst) {
+            return false;
+        }
+        let _turn = self.turn.lock().await;
+        self.is_queued.store(false, Ordering::SeqCst);
+        // What was known is not true any more, and calls wait for what is.
+        let before = self.known.send_replace(Known::Soon);
+        let was_narrow = matches!(before, Known::Only(_) | Known::Nothing(_));
         let known = match tokio::time::timeout(PATIENCE, peer.list_roots()).await {
             Ok(Ok(told)) if told.roots.is_empty() && !was_narrow => {
                 tracing::info!("the client has no root: all that is served is within reach");
@@ -77,7 +94,9 @@ impl Roots {
         if let Known::Nothing(why) = &known {
             tracing::warn!(why, "nothing is within reach of this client");
         }
-        self.known.send_replace(known.clone()) != known
+        let is_another = before != known;
+        self.known.send_replace(known);
+        is_another
     }
 
     /// The settings of a call that stays in the roots.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ::tools::{Call, Settings};
-use engine::Workspace;
+use engine::{Error, Workspace};
 use futures::future::BoxFuture;
 use http::request::Parts;
 use rmcp::ErrorData;
@@ -43,6 +43,11 @@ impl Standing {
         let parts = extensions.get::<Parts>();
         let given = parts.and_then(|parts| parts.extensions.get::<Self>());
         given.cloned().ok_or_else(|| ErrorData::internal_error("no sandbox is named", None))
+    }
+
+    /// Writes down that something was refused that a client wanted to see, if it was.
+    pub(super) async fn note_refusal(&self, operation: &'static str, outward: &str, err: &Error) {
+        self.workspace.note_refusal(operation, Some(outward), err).await;
     }
 
     /// A call of a tool here.

@@ -82,9 +82,16 @@ impl Subscriptions {
         *list = Some(AbortOnDropHandle::new(tokio::spawn(either(telling, until))));
     }
 
-    /// Forgets which list the client has seen: another one is true now.
-    pub(super) fn list_is_another(&self) {
+    /// Forgets which list the client has seen, and ends what it may not be told any more: it stands
+    /// elsewhere now, or nowhere.
+    pub(super) fn stay_within(&self, standing: Option<&Standing>) {
         *self.list.lock() = None;
+        self.open.lock().retain(|address, _| {
+            standing.is_some_and(|standing| {
+                let outward = uri::outward(standing.workspace.sandbox(), address);
+                outward.and_then(|outward| standing.call().look_at(&outward)).is_ok()
+            })
+        });
     }
 
     fn check_room(&self, address: &str) -> Result<()> {

@@ -1,6 +1,5 @@
 //! The list of tools, and calls of them.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +12,8 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::failures::{self, cancelled};
 use super::standing::Standing;
@@ -80,7 +81,8 @@ fn narrowed(standing: &Standing, meta: &RequestMetaObject) -> Result<Standing, E
     Ok(Standing { settings, ..standing.clone() })
 }
 
-/// Runs a call, and tells whoever wants to know how far it is. Nobody who listens slowly delays it.
+/// Runs a call, and tells whoever wants to know how far it is. Nobody who listens slowly delays the
+/// work.
 async fn watched(
     standing: &Standing,
     entry: &'static ToolEntry,
@@ -93,24 +95,24 @@ async fn watched(
     let call = standing.call().watched(Arc::new(move |progress| {
         sink.send_replace(Some(progress));
     }));
-    let mut last = None;
+    let over = CancellationToken::new();
     let telling = async {
+        let mut last = None;
         while told.changed().await.is_ok() {
             let progress = told.borrow_and_update().clone();
             tell(progress, &mut last, &token, peer).await;
-            tokio::time::sleep(PACE).await;
+            timeout(PACE, over.cancelled()).await.ok();
         }
-        std::future::pending::<Infallible>().await
     };
-    let result = tokio::select! {
-        result = call.run(entry, arguments) => result,
-        never = telling => match never {},
+    let running = async {
+        let result = call.run(entry, arguments).await;
+        // The sink is gone with the call. What it was told last is passed on.
+        drop(call);
+        over.cancel();
+        result
     };
-    // The sink is gone with the call, but what it was told last may not have been passed on.
-    drop(call);
-    let progress = told.borrow_and_update().clone();
-    tell(progress, &mut last, &token, peer).await;
-    result
+    // Nothing is told behind the answer: what was begun is told to its end.
+    tokio::join!(running, telling).0
 }
 
 /// Passes on how far a call is, if it is further than it was.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt as _, BodyStream, Limited, StreamBody};
+use http_body_util::{BodyExt as _, BodyStream, Collected, Limited, StreamBody};
 use serde_json::json;
 
 use super::desk::Answer;
@@ -30,13 +30,13 @@ pub(super) async fn spoken(answer: Answer) -> Result<Answer, Problem> {
         return Ok(answer);
     }
     let (parts, body) = answer.into_parts();
-    let text = Limited::new(body, LONGEST).collect().await.map(|body| body.to_bytes());
+    let text = Limited::new(body, LONGEST).collect().await.map(Collected::to_bytes);
     let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
     // It says what it is in front of what it means.
     let text = text.split_once(": ").map_or(text.as_str(), |(_, rest)| rest);
     match status {
         // Whatever else could be a reason is checked before.
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => Ok(unread()),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Ok(unread("it is none")),
         StatusCode::NOT_FOUND => Err(unknown()),
         StatusCode::METHOD_NOT_ALLOWED => Err(not_allowed(&parts.headers)),
         status if status.is_client_error() => {
@@ -44,20 +44,22 @@ pub(super) async fn spoken(answer: Answer) -> Result<Answer, Problem> {
                 .kind("invalid_argument")
                 .hint("docs/guides/mcp.md shows what clients send"))
         }
-        _ => Err(Problem::plain(
-            StatusCode::SERVICE_UNAVAILABLE,
-            Class::STREAM_ERROR,
-            "the session ended while it was asked",
-        )
-        .kind("unavailable")
-        .hint("begin another session")
-        .header(http::header::RETRY_AFTER, HeaderValue::from_static("1"))),
+        _ => Err(ended()),
     }
 }
 
+/// The problem of a session that went while it was asked.
+pub(super) fn ended() -> Problem {
+    let message = "the session ended while it was asked";
+    Problem::plain(StatusCode::SERVICE_UNAVAILABLE, Class::STREAM_ERROR, message)
+        .kind("unavailable")
+        .hint("begin another session")
+        .header(http::header::RETRY_AFTER, HeaderValue::from_static("1"))
+}
+
 /// The answer to what is no message.
-fn unread() -> Answer {
-    let message = "the body is not one message of JSON-RPC 2.0";
+pub(super) fn unread(why: &str) -> Answer {
+    let message = format!("the body is not one message of JSON-RPC 2.0: {why}");
     let error =
         json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": message}});
     let body = http_body_util::Full::new(Bytes::from(error.to_string())).boxed();

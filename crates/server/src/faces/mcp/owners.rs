@@ -16,6 +16,9 @@ use uuid::Uuid;
 use crate::options::AgentRoom;
 use crate::problem::{Class, Problem};
 
+/// How many answers of one session are under way at a time: requests, and streams of events.
+const MOST_ANSWERS: usize = 512;
+
 /// The sessions of a server, by their ids.
 #[derive(Debug)]
 pub(super) struct Owners {
@@ -124,6 +127,15 @@ impl Drop for Place<'_> {
 }
 
 impl InUse {
+    /// An answer of a session begins, unless too many are under way.
+    pub(super) fn begin(session: Arc<Session>) -> Result<Self, Problem> {
+        if session.use_of_it.lock().answers >= MOST_ANSWERS {
+            let message = format!("at most {MOST_ANSWERS} answers of a session are under way");
+            return Err(too_many(&message).hint("wait for answers before you ask for more"));
+        }
+        Ok(Self::of(session))
+    }
+
     /// An answer of a session begins.
     pub(super) fn of(session: Arc<Session>) -> Self {
         session.use_of_it.lock().answers += 1;
@@ -207,6 +219,18 @@ mod tests {
         drop(owners.place(other).unwrap());
         assert_eq!(open(&owners, one, "6"), Ok(()));
         assert_eq!(owners.count(), 3);
+    }
+
+    #[tokio::test]
+    async fn so_many_answers_of_a_session_are_under_way_and_no_more() {
+        let owners = owners(9, 9);
+        let one = owner("aaaaaaaaaaaa", "box");
+        open(&owners, one.clone(), "s").unwrap();
+        let begin = || InUse::begin(owners.find(&one, "s").unwrap());
+        let mut answers: Vec<_> = (0..MOST_ANSWERS).map(|_| begin().unwrap()).collect();
+        assert_eq!(begin().unwrap_err().details().kind.as_deref(), Some("too_many_requests"));
+        answers.pop();
+        assert!(begin().is_ok());
     }
 
     #[tokio::test(start_paused = true)]

@@ -83,9 +83,10 @@ impl SessionManager for Sessions {
         if let Some(in_flight) = self.in_flight(id)
             && let Err(refusal) = in_flight.take(&message)
         {
-            let refusal = ServerSseMessage::from_message(refusal);
+            let refusal = ServerSseMessage::from_message(*refusal);
             return Ok(stream::iter([refusal]).left_stream());
         }
+        // Where that fails, the session is gone.
         Ok(self.of_sdk.create_stream(id, message).await?.right_stream())
     }
 

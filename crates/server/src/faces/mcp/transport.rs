@@ -13,9 +13,10 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::Full;
 use serde::Deserialize;
+use tokio::sync::oneshot;
 
-use super::answers::{departed, departure, ending_with, sent, spoken};
-use super::desk::named;
+use super::answers::{departed, departure, ended, ending_with, sent, spoken, unread};
+use super::desk::{Answer, named};
 use super::owners::{InUse, unknown};
 use super::wire::McpMessage;
 use crate::auth;
@@ -72,23 +73,76 @@ pub(super) async fn call(visit: Visit, request: Request) -> Result<Response, Pro
     let session = visit.mcp.session(&visit, &parts.headers)?;
     let standing = standing(&visit);
     let bytes = json_body::gather(body, &visit, longest(&standing.settings)).await?;
-    let place = match session {
-        None if opens_session(&bytes) => Some(visit.mcp.place(&visit)?),
-        None | Some(_) => None,
-    };
     let pace = parts.extensions.get::<Arc<Pace>>().cloned();
+    if let Err(err) = crate::mcp::check(&bytes) {
+        return Ok(sent(unread(&err.to_string()), None, pace));
+    }
+    let in_use = session.map(InUse::begin).transpose()?;
+    let way = match in_use {
+        None if opens_session(&bytes) => Way::Opens,
+        None => Way::Alone,
+        Some(in_use) => Way::InSession(in_use),
+    };
     let asked = handed_over(parts, standing, Full::new(bytes));
     let answering = async {
-        let answer = visit.mcp.hand_over(asked).await;
-        let opened = place.and_then(|place| visit.mcp.opened(place, &visit, &answer));
-        let in_use = opened.or_else(|| session.map(InUse::of));
+        let (answer, in_use) = answered(&visit, way, asked).await?;
         spoken(answer).await.map(|answer| (answer, in_use))
     };
     let (answer, in_use) = tokio::select! {
+        biased;
         answered = answering => answered?,
         () = departure(pace.clone()) => return Err(departed()),
     };
     Ok(sent(answer, in_use, pace))
+}
+
+/// What a message has to do with sessions.
+enum Way {
+    /// It opens one.
+    Opens,
+    /// It is said in one.
+    InSession(InUse),
+    /// Nothing: it is of 2026-07-28.
+    Alone,
+}
+
+type Answered = Result<(Answer, Option<InUse>), Problem>;
+
+/// What the SDK answers.
+///
+/// A message that stands alone is cancelled when this is given up. What a session has to do with is
+/// handed over to its end even then: the SDK would keep what it has of it, and nobody could end that.
+async fn answered(visit: &Visit, way: Way, asked: http::Request<Full<Bytes>>) -> Answered {
+    if let Way::Alone = way {
+        return Ok((visit.mcp.hand_over(asked).await, None));
+    }
+    let (teller, told) = oneshot::channel();
+    let visit = visit.clone();
+    tokio::spawn(async move {
+        let is_new = matches!(way, Way::Opens);
+        let outcome = in_session(&visit, way, asked).await;
+        if let Err(Ok((answer, _))) = teller.send(outcome)
+            && is_new
+            && let Ok(Some(id)) = named(answer.headers())
+        {
+            // Whoever opened it does not know its name.
+            visit.mcp.close(id).await;
+        }
+    });
+    told.await.unwrap_or_else(|_| Err(ended()))
+}
+
+async fn in_session(visit: &Visit, way: Way, asked: http::Request<Full<Bytes>>) -> Answered {
+    let place = match &way {
+        Way::Opens => Some(visit.mcp.place(visit)?),
+        Way::InSession(_) | Way::Alone => None,
+    };
+    let answer = visit.mcp.hand_over(asked).await;
+    let in_use = match way {
+        Way::InSession(in_use) => Some(in_use),
+        Way::Opens | Way::Alone => place.and_then(|place| visit.mcp.opened(place, visit, &answer)),
+    };
+    Ok((answer, in_use))
 }
 
 /// Listen to what a session is told: server-sent events.
@@ -124,11 +178,12 @@ pub(super) async fn listen(visit: Visit, request: Request) -> Result<Response, P
         session.ok_or_else(missing_id)?;
         return Ok((StatusCode::OK, [(CONTENT_TYPE, "text/event-stream")]).into_response());
     }
+    let in_use = session.map(InUse::begin).transpose()?;
     let over = over(Arc::clone(visit.app()), visit.caller.clone());
     let pace = parts.extensions.get::<Arc<Pace>>().cloned();
     let answer = visit.mcp.hand_over(handed_over(parts, standing(&visit), Full::default())).await;
     let answer = spoken(answer).await?;
-    Ok(ending_with(over, sent(answer, session.map(InUse::of), pace)))
+    Ok(ending_with(over, sent(answer, in_use, pace)))
 }
 
 /// Close a session.

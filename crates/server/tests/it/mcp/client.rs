@@ -29,6 +29,7 @@ pub(crate) fn greeting() -> Value {
 }
 
 /// A request with the id 7.
+#[expect(clippy::needless_pass_by_value, reason = "it is written where it is passed")]
 pub(crate) fn request(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 }

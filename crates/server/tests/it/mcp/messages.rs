@@ -138,6 +138,27 @@ async fn a_body_that_is_too_long_is_refused() {
 }
 
 #[tokio::test]
+async fn a_message_that_holds_too_much_or_something_twice_is_refused() {
+    let server = Server::start().await;
+    let client = Client::connect(&server).await;
+    let many = format!("[{}0]", "0,".repeat(200_000));
+    for (field, value, why) in
+        [("values", many.as_str(), "too many values"), ("path", "\"b\"", "twice")]
+    {
+        let arguments = format!("{{\"path\":\"a\",\"{field}\":{value}}}");
+        let params = format!("{{\"name\":\"exists\",\"arguments\":{arguments}}}");
+        let body = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{params}}}"
+        );
+        let ask = client.ask("POST").header("content-type", "application/json").body(body);
+        let refused = server.send(ask).await;
+        assert_eq!(refused.status, 400);
+        let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(why), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn outside_of_a_session_nothing_but_its_beginning_is_heard() {
     let server = Server::start().await;
     let client = Client::stranger(&server);

@@ -146,6 +146,10 @@ async fn a_key_for_a_directory_sees_nothing_else() {
     assert!(client.reply("resources/read", json!({"uri": uri})).await["error"].is_object());
     let subscribed = client.reply("resources/subscribe", json!({"uri": uri})).await;
     assert!(subscribed["error"].is_object(), "{subscribed}");
+    let outside = json!({"uri": "sandkeep://test/%2e%2e/%2e%2e/etc/passwd"});
+    assert!(client.reply("resources/subscribe", outside).await["error"].is_object());
+    let refused = |event: &Value| event["operation"] == "watch" && event["outcome"] == "refused";
+    assert!(events(&server).await.iter().any(refused));
     assert_eq!(
         client.tool("read_file", json!({"path": "in.txt"})).await["content"][0]["text"],
         "in"

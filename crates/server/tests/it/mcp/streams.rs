@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use engine::{DotDot, SandboxPath};
 use serde_json::json;
 use server::{Access, Options};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::client::{Client, Stream, modern, request};
 use crate::http::{SOON, Server, ask};
@@ -89,6 +91,46 @@ async fn a_cancelled_call_is_not_answered_and_its_stream_ends() {
     let last = stream.next().await;
     assert!(last.is_none() || last.is_some_and(|message| message["id"] == 7));
     assert!(client.call("tools/list", json!({})).await["tools"].is_array());
+}
+
+#[tokio::test]
+async fn whoever_leaves_while_he_asks_leaves_nothing_behind() {
+    let server = Server::start().await;
+    let client = Client::connect(&server).await;
+    for id in 1000..1100 {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+        let mut stream = server.connect().await;
+        stream.write_all(&client.post(&message).into_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+    }
+    // Every one of them is answered, though nobody hears it, so that its id is free again.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for id in 1000..1100 {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        let (_, mut stream) = Stream::open(&server, client.post(&message)).await;
+        let answer = stream.until(|message| message["id"] == id).await;
+        assert!(answer["result"].is_object(), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_alone_is_allowed_is_told_of_when_it_comes() {
+    let allowed = SandboxPath::parse("later.txt", DotDot::Refuse).unwrap();
+    let mut options = Options::new(Access::Open);
+    options.tools.models.allowed_paths = vec![allowed];
+    let server = Server::with(options).await;
+    let client = Client::stranger(&server);
+    let uri = format!("sandkeep://test{}", server.shown("later.txt"));
+    let wish = json!({"notifications": {"resourceSubscriptions": [uri]}});
+    let (_, mut stream) =
+        Stream::open(&server, client.alone(&modern("subscriptions/listen", wish))).await;
+    stream.until(|note| note["method"] == "notifications/subscriptions/acknowledged").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    server.put("later.txt", "1");
+    stream.until(|note| note["params"]["uri"] == uri.as_str()).await;
+    server.put("later.txt", "2");
+    stream.until(|note| note["params"]["uri"] == uri.as_str()).await;
 }
 
 #[tokio::test]

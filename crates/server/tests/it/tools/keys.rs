@@ -64,7 +64,7 @@ async fn a_viewer_is_offered_and_may_call_what_looks_and_nothing_else() {
     let viewer = world.key(json!({"role": "viewer", "sandboxes": ["mine"]})).await;
     assert_eq!(world.offered(&viewer, "").await, LOOKING);
     assert_eq!(world.offered(&viewer, "?sandbox=mine").await, LOOKING);
-    for tool in tools::TOOLS.iter() {
+    for tool in &tools::TOOLS {
         let answer = world.call(&viewer, tool.name, "", json!({"nonsense": 1})).await;
         // Whoever may call it is told what is wrong with the arguments.
         match tool.only_looks() {
