@@ -64,7 +64,15 @@ fn case(operation: &'static str, needs: Needs, path: &'static str, body: Body) -
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    let all = [of_one_sandbox(), of_agents(), of_clients(), of_files(), of_sandboxes(), of_tools()];
+    let all = [
+        of_one_sandbox(),
+        of_agents(),
+        of_clients(),
+        of_files(),
+        of_sandboxes(),
+        of_tools(),
+        of_mcp(),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -190,6 +198,15 @@ fn of_tools() -> Vec<Case> {
         case("listTools", Key, "", Body::None),
         case("getTool", Key, "", Body::None),
         case("callTool", Inside(Developer), "?sandbox={id}", Body::Json(write)),
+    ]
+}
+
+/// MCP. Nobody can guess what a session is called: what is done in one is in `mcp/owners.rs`.
+fn of_mcp() -> Vec<Case> {
+    vec![
+        case("sayByMcp", Inside(Viewer), "?sandbox={id}", Body::Json(crate::mcp::greeting())),
+        case("listenByMcp", Inside(Viewer), "?sandbox={id}", Body::None),
+        case("closeMcpSession", Inside(Viewer), "?sandbox={id}", Body::None),
     ]
 }
 

@@ -5,3 +5,5 @@ mod gate;
 mod messages;
 mod owners;
 mod streams;
+
+pub(crate) use client::greeting;
