@@ -313,8 +313,8 @@ async fn every_change_leaves_its_event_and_no_look_does() {
         // Nobody can guess what a session is called.
         let is_nameless = ["listenByMcp", "closeMcpSession"].contains(&case.operation);
         let expected = if is_nameless { 400..401 } else { 200..300 };
-        let told = (answer.status, answer.text());
-        assert!(expected.contains(&answer.status), "{}: {told:?}", case.operation);
+        let is_so = expected.contains(&answer.status);
+        assert!(is_so, "{}: {} {}", case.operation, answer.status, answer.text());
         let made = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
         let made = made["id"].as_str().filter(|_| answer.status == 201).unwrap_or_default();
         let found: Vec<_> =
