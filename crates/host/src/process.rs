@@ -177,6 +177,8 @@ mod tests {
             own.birth().unwrap(),
             Process::find(std::process::id()).unwrap().birth().unwrap()
         );
+        // The kernel counts births in hundredths of a second.
+        std::thread::sleep(std::time::Duration::from_millis(30));
         let mut other = Command::new("sleep").arg("60").spawn().unwrap();
         let born = Process::find(other.id()).unwrap().birth().unwrap();
         other.kill().unwrap();

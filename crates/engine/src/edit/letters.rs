@@ -85,10 +85,14 @@ impl Text {
         Cow::Owned(decode(part, self.encoding, Misfit::Replace).unwrap_or_default())
     }
 
+    /// Whether a line that begins here holds the mark, to those who take it for a letter.
+    pub(super) fn is_marked(&self, start: usize) -> bool {
+        start == 0 && self.encoding == Encoding::UTF_8 && !self.mark.is_empty()
+    }
+
     /// A line of this text for people and for `patch`, to which the mark of UTF-8 is a letter.
     pub(super) fn line(&self, line: Range<usize>) -> Cow<'_, str> {
-        let is_marked =
-            line.start == 0 && self.encoding == Encoding::UTF_8 && !self.mark.is_empty();
+        let is_marked = self.is_marked(line.start);
         let line = self.told(self.body.get(line).unwrap_or_default());
         if is_marked { Cow::Owned(format!("\u{feff}{line}")) } else { line }
     }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
 
+use super::super::letters::Text;
 use super::super::splices::Splice;
 use super::lines;
 
@@ -19,17 +20,14 @@ pub(super) struct Change {
 }
 
 /// What changed within a part of whole lines.
-pub(super) fn changes(region: &Splice, old: &[u8], new: &[u8], deadline: Instant) -> Vec<Change> {
-    let split = |text, part: &Range<usize>| -> Option<Vec<Range<usize>>> {
-        let lines: Vec<_> = lines::split(text, part.clone()).take(COMPARED + 1).collect();
+pub(super) fn changes(region: &Splice, old: &Text, new: &Text, deadline: Instant) -> Vec<Change> {
+    let split = |text: &Text, part: &Range<usize>| -> Option<Vec<Range<usize>>> {
+        let lines: Vec<_> = lines::split(&text.body, part.clone()).take(COMPARED + 1).collect();
         (lines.len() <= COMPARED).then_some(lines)
     };
     let (Some(old_lines), Some(new_lines)) = (split(old, &region.old), split(new, &region.new))
     else {
         return vec![Change { old: region.old.clone(), new: region.new.clone() }];
-    };
-    let words = |text, lines: &[Range<usize>]| -> Vec<&[u8]> {
-        lines.iter().map(|line| <[u8]>::get(text, line.clone()).unwrap_or_default()).collect()
     };
     let (before, after) = (words(old, &old_lines), words(new, &new_lines));
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(deadline));
@@ -39,6 +37,14 @@ pub(super) fn changes(region: &Splice, old: &[u8], new: &[u8], deadline: Instant
         new: bytes(&new_lines, after, &region.new),
     });
     changed.collect()
+}
+
+/// Lines as they are compared. The first one holds the mark, so that no other is the same.
+fn words<'a>(text: &'a Text, lines: &[Range<usize>]) -> Vec<(bool, &'a [u8])> {
+    let word = |line: &Range<usize>| {
+        (text.is_marked(line.start), text.body.get(line.clone()).unwrap_or_default())
+    };
+    lines.iter().map(word).collect()
 }
 
 /// The bytes of some lines of a part.

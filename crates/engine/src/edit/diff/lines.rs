@@ -33,6 +33,31 @@ pub(super) fn whole(parts: Vec<Splice>, old: &[u8], new: &[u8]) -> Vec<Splice> {
     regions
 }
 
+/// Takes in the line that becomes the first one, where all before it went: its mark is new.
+pub(super) fn hold_first(regions: &mut Vec<Splice>, old: &[u8]) {
+    while let Some(first) = regions.first().filter(|first| first.old.start == 0)
+        && first.new.is_empty()
+        && first.old.end < old.len()
+    {
+        let (old_end, new_end) = (first.old.end, first.new.end);
+        let next = regions.get(1).filter(|next| next.old.start == old_end).cloned();
+        let (old_end, new_end) = match next {
+            Some(next) => {
+                regions.remove(1);
+                (next.old.end, next.new.end)
+            }
+            None => {
+                let end = self::first(old, old_end, 1);
+                (end, new_end + (end - old_end))
+            }
+        };
+        if let Some(first) = regions.first_mut() {
+            first.old.end = old_end;
+            first.new.end = new_end;
+        }
+    }
+}
+
 /// Where the line ends in which a part ends, in both texts: what is behind it is the same.
 fn end_of(part: &Splice, old: &[u8], new: &[u8]) -> (usize, usize) {
     if begins_line(old, part.old.end) && begins_line(new, part.new.end) {

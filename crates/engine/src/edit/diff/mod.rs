@@ -44,11 +44,14 @@ pub(super) fn between(
     most: usize,
 ) -> Told {
     let deadline = Instant::now() + PATIENCE;
-    let regions = lines::whole(splices.into_parts(), &old.body, &new.body);
+    let mut regions = lines::whole(splices.into_parts(), &old.body, &new.body);
+    if old.is_marked(0) {
+        lines::hold_first(&mut regions, &old.body);
+    }
     let mut diff = Diff { old, new, most, text: String::new(), hunk: None, done: Place::default() };
-    let is_whole = regions.iter().all(|region| {
-        changes(region, &old.body, &new.body, deadline).iter().all(|change| diff.add(change))
-    });
+    let is_whole = regions
+        .iter()
+        .all(|region| changes(region, old, new, deadline).iter().all(|change| diff.add(change)));
     let is_whole = is_whole && diff.close();
     diff.finish(file, is_whole)
 }

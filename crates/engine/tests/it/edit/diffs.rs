@@ -135,3 +135,15 @@ async fn a_name_cannot_break_a_diff() {
         edited.diff
     );
 }
+
+#[tokio::test]
+async fn a_mark_stays_at_the_beginning_whatever_becomes_the_first_line() {
+    let once = ExpectedCount::default();
+    // `told` has git make the same of it.
+    told("\u{feff}b\nb", instead("b\nb", "\nb\n\nb")).await;
+    told("\u{feff}a\nb\n", instead("a\n", "x\na\n")).await;
+    let diff = told("\u{feff}a\nb\nc\n", instead("a\n", "")).await;
+    assert_eq!(diff, "@@ -1,3 +1,2 @@\n-\u{feff}a\n-b\n+\u{feff}b\n c\n");
+    let both = [("a\n", "", once), ("b\n", "", once)];
+    told("\u{feff}a\nb\nc\n", all_of(both)).await;
+}

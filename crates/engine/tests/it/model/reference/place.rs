@@ -71,6 +71,19 @@ impl Reference {
         Ok(Place { path: at, thing, missing: 0 })
     }
 
+    /// Where a path leads on which no link may lie.
+    pub(crate) fn plain_place(&self, path: &str) -> Outcome<Place> {
+        let ends = path.match_indices('/').skip(1).map(|(end, _)| end);
+        for above in ends.filter_map(|end| path.get(..end)) {
+            match self.at(above).map(|thing| &thing.kind) {
+                Some(Kind::Link(_)) => return Err(ErrorKind::OutsideSandbox),
+                Some(Kind::Directory) => {}
+                Some(Kind::File(_)) | None => break,
+            }
+        }
+        self.place(path, false)
+    }
+
     /// What a path leads to, which must be there.
     pub(crate) fn found(&self, path: &str, follow: bool) -> Outcome<(Place, u64)> {
         let place = self.place(path, follow)?;

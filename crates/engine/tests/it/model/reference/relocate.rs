@@ -119,8 +119,8 @@ impl Reference {
 
     /// Brings back what a kept tree has at a path.
     pub(crate) fn restore(&mut self, kept: &Self, path: &str) -> Outcome<()> {
-        let source = kept.place(path, false)?;
-        let dest = self.place(path, false)?;
+        let source = kept.plain_place(path)?;
+        let dest = self.plain_place(path)?;
         let live: BTreeMap<String, u64> = self.beneath(&dest.path);
         if dest.thing.is_some() {
             self.take(&dest.path);
