@@ -385,7 +385,7 @@ export const DEFINITIONS = {
       encoding: textEncoding
         .nullable()
         .describe(
-          "How the bytes stand for text. By default the byte order mark says so, and UTF-8 is meant where there is none.",
+          "How the bytes stand for text. By default as the server was told, or else as the byte order mark says, or else UTF-8.",
         )
         .optional(),
       ifVersion: z
