@@ -72,10 +72,11 @@ pub(crate) enum Named {
 
 /// Which sandbox a request is about. Each face speaks for its own routes.
 pub(crate) fn named(route: &str, method: &Method, uri: &Uri) -> Named {
-    let is_own = fs_v1::speaks_for(route) || acp::is_inside(route) || mcp::speaks_for(route);
     // A method that is not there is no more so in a sandbox that is not there either.
     let is_tools = tools::operation(route, method).is_some();
-    let is_named = sandboxes_v1::is_inside(route) || is_tools || mcp::speaks_for(route);
+    let is_mcp = mcp::operation(route, method).is_some();
+    let is_own = fs_v1::speaks_for(route) || acp::is_inside(route) || is_mcp;
+    let is_named = sandboxes_v1::is_inside(route) || is_tools || is_mcp;
     match sandbox_in(route, uri).filter(|_| is_named) {
         Some(id) => Named::ById(id),
         None if is_own || tools::is_call(route, method) => Named::Own,

@@ -57,7 +57,10 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
             headers(("Mcp-Session-Id" = Option<String>, description = "To `initialize`: the session"))),
         (status = 202, description = "What was sent wants no answer"),
         NotAcceptable,
-        Problems
+        Problems,
+        (status = 400, description = "What was sent cannot be understood, or is refused",
+            content((crate::problem::ProblemDetails = "application/problem+json"),
+                (McpMessage = "application/json")))
     ),
     security(("bearer" = []))
 )]
