@@ -1,5 +1,8 @@
 //! The one door from async code to calls that may block.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::{Error, ErrorKind, Result};
 
 /// Runs `work` on a thread that may block, within the current tracing span.
@@ -16,6 +19,46 @@ where
     task.await.map_err(|err| {
         Error::new(ErrorKind::Io, "the operation broke off inside the server").because(err)
     })?
+}
+
+/// Runs long work that looks now and then whether somebody still waits for it.
+pub(crate) async fn run_awaited<T, F>(work: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: FnOnce(&Waiting) -> Result<T> + Send + 'static,
+{
+    let waiting = Waiting(Arc::new(AtomicBool::new(true)));
+    let _caller = Caller(waiting.clone());
+    run(move || work(&waiting)).await
+}
+
+/// Whether somebody waits for what is done.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting(Arc<AtomicBool>);
+
+impl Waiting {
+    /// Whether he still does.
+    pub(crate) fn is_so(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Ends work that nobody waits for any more.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.is_so() {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::Timeout, "nobody waits for it any more")),
+        }
+    }
+}
+
+/// Whoever waits, as long as he does.
+struct Caller(Waiting);
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        let Self(Waiting(waits)) = self;
+        waits.store(false, Ordering::Relaxed);
+    }
 }
 
 /// Drops something on a thread that may block, where there is a runtime; here otherwise.

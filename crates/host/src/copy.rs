@@ -89,9 +89,11 @@ fn by_hand(from: &OwnedFd, at: u64, to: &OwnedFd, offset: u64, len: u64) -> Resu
 }
 
 /// Copies what `name` in `from` is, with everything beneath it, to the free name `new` in `to`.
-/// `to` must be a directory that nobody else writes in.
+/// `to` must be a directory that nobody else writes in. It ends with `CANCELED` before the next file
+/// when the copy is not wanted any more.
 pub(crate) fn tree(
     opener: &dyn Fn(&OwnedFd) -> Result<OwnedFd>,
+    is_wanted: &dyn Fn() -> bool,
     owner: Owner,
     (from, name): (&OwnedFd, &OsStr),
     (to, new): (&OwnedFd, &OsStr),
@@ -113,6 +115,9 @@ pub(crate) fn tree(
         list::each(&dir, |name, kind| {
             if is_reserved(name) {
                 return Ok(());
+            }
+            if !is_wanted() {
+                return Err(Errno::CANCELED.into());
             }
             if kind == Kind::Directory {
                 mkdirat(&into, name, Mode::RWXU)?;

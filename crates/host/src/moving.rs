@@ -61,12 +61,23 @@ impl Dir {
 
     /// Copies what is at `from` to a scratch spot from which it can be renamed to `to`.
     pub fn copy_to_scratch(&self, from: &Spot, to: &Spot) -> Result<(Scratch, Tally)> {
+        self.copy_to_scratch_while(from, to, &|| true)
+    }
+
+    /// The same, as long as the copy is wanted.
+    pub fn copy_to_scratch_while(
+        &self,
+        from: &Spot,
+        to: &Spot,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<(Scratch, Tally)> {
         let scratch = self.scratch(&to.dir)?;
         let spot = scratch.spot();
         let open =
             |looked_at: &_| self.reopen(looked_at, OFlags::RDONLY).map(|(file, _)| file.into_fd());
         let owner = Owner::of_new_in(&to.dir)?;
-        let tally = copy::tree(&open, owner, (&from.dir, &from.name), (&spot.dir, &spot.name))?;
+        let (source, copy) = ((&from.dir, &*from.name), (&spot.dir, &*spot.name));
+        let tally = copy::tree(&open, is_wanted, owner, source, copy)?;
         self.sync_tree(spot, &tally)?;
         Ok((scratch, tally))
     }

@@ -4,6 +4,7 @@ use super::Tree;
 use super::budget::whole;
 use super::meaning::{Meaning as _, entry, host_path, host_time, meaning};
 use super::write::check_expected;
+use crate::blocking::Waiting;
 use crate::{
     Depth, Entry, Error, ErrorKind, If, Links, MetadataChange, Parents, Result, SandboxPath,
     Target, name,
@@ -60,7 +61,13 @@ impl Tree {
         Ok(name::to_text(target.as_encoded_bytes()).into_owned())
     }
 
-    pub(super) fn remove(&self, path: &SandboxPath, depth: Depth, expected: &If) -> Result<()> {
+    pub(super) fn remove(
+        &self,
+        path: &SandboxPath,
+        depth: Depth,
+        expected: &If,
+        waiting: &Waiting,
+    ) -> Result<()> {
         refuse_root(path, "the root cannot be removed")?;
         let spot = self.spot(path, Links::Keep, Parents::Require)?;
         let guard = self.locks.hold(&spot)?;
@@ -71,6 +78,7 @@ impl Tree {
         }
         let change = self.take(0, 0)?;
         let weight = self.weigh(&spot)?;
+        waiting.check()?;
         match depth {
             Depth::One => self.dir.remove_one(&spot).meaning()?,
             Depth::All => note(self.dir.remove_all(&spot).meaning()?),
@@ -107,6 +115,7 @@ impl Tree {
         from: &SandboxPath,
         to: &SandboxPath,
         target: Target,
+        waiting: &Waiting,
     ) -> Result<Entry> {
         if from == to {
             return self.stat(from, Links::Keep);
@@ -118,8 +127,10 @@ impl Tree {
         }
         let weight = self.weigh(&source)?;
         let taken = self.take(weight.0, weight.1 + whole(dest.made() as u64))?;
-        let (scratch, tally) =
-            self.dir.copy_to_scratch(&source, &dest).meaning().map_err(|err| err.on(from))?;
+        let copied = self.dir.copy_to_scratch_while(&source, &dest, &|| waiting.is_so());
+        // Nothing appears that nobody waits for.
+        waiting.check()?;
+        let (scratch, tally) = copied.meaning().map_err(|err| err.on(from))?;
         // It may have grown since it was weighed.
         let nodes = whole(tally.files + tally.directories);
         let grown = self.take(whole(tally.bytes) - weight.0, nodes - weight.1)?;

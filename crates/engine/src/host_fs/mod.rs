@@ -26,6 +26,7 @@ use self::locks::Locks;
 pub(crate) use self::meaning::{Meaning, host_path, host_time, is_gone, is_settled, unix_time};
 use self::watching::Posts;
 use crate::archive::{self, ArchiveFormat, ArchiveLimits, Unpacked};
+use crate::blocking::Waiting;
 use crate::snapshot::HostSnapshots;
 use crate::within::Within;
 use crate::{
@@ -175,6 +176,15 @@ impl HostFs {
         let tree = Arc::clone(&self.tree);
         blocking::run(move || work(&tree)).await
     }
+
+    /// The same for what may take long and ends when nobody waits for it any more.
+    async fn on_tree_awaited<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Tree>, &Waiting) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let tree = Arc::clone(&self.tree);
+        blocking::run_awaited(move |waiting| work(&tree, waiting)).await
+    }
 }
 
 impl From<HostOptions> for host::Options {
@@ -248,7 +258,8 @@ impl FileSystem for HostFs {
 
     async fn remove(&self, path: &SandboxPath, depth: Depth, expected: If) -> Result<()> {
         let path = path.clone();
-        self.on_tree(move |tree| tree.remove(&path, depth, &expected)).await
+        self.on_tree_awaited(move |tree, waiting| tree.remove(&path, depth, &expected, waiting))
+            .await
     }
 
     async fn rename(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
@@ -258,7 +269,7 @@ impl FileSystem for HostFs {
 
     async fn copy(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
         let (from, to) = (from.clone(), to.clone());
-        self.on_tree(move |tree| tree.copy(&from, &to, target)).await
+        self.on_tree_awaited(move |tree, waiting| tree.copy(&from, &to, target, waiting)).await
     }
 
     async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
