@@ -19,6 +19,19 @@ const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
  * its rules: pairs of what is there and what is to be there.
  */
 export async function startNginx(place, backends, replace = []) {
+  for (let left = 3; ; left -= 1) {
+    try {
+      return await begun(place, backends, replace);
+    } catch (error) {
+      // Somebody else may have taken a port between the choice of it and its use.
+      if (!(error instanceof EndedAtOnce) || left === 0) throw error;
+    }
+  }
+}
+
+class EndedAtOnce extends Error {}
+
+async function begun(place, backends, replace) {
   const home = join(place, `nginx-${await freePort()}`);
   await mkdir(home, { recursive: true });
   for (const name of TEMPORARY) await mkdir(join(home, name));
@@ -140,7 +153,7 @@ async function freePort() {
 
 async function accepting(port, child) {
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new EndedAtOnce(`nginx ended with ${child.exitCode}`);
     const socket = connect(port, "127.0.0.1");
     try {
       await once(socket, "connect");

@@ -1,6 +1,6 @@
 //! The Model Context Protocol: tools and files as the programs around a model ask for them.
 //!
-//! [`Handler`] knows no transport. [`serve`] gives it one end of a pipe; `faces/mcp` gives it what
+//! `Handler` knows no transport. [`serve`] gives it one end of a pipe; `faces/mcp` gives it what
 //! comes by HTTP. The SDK speaks both eras of the protocol: that of `initialize` and sessions, and
 //! that of 2026-07-28, in which every request stands alone.
 //!
