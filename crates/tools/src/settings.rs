@@ -86,17 +86,14 @@ impl Settings {
             ..
         } = wish;
         let most = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
-        let timeout = lesser("timeoutMs", *timeout_ms, most)?;
-        narrowed.timeout = timeout.map_or(self.timeout, Duration::from_millis);
-        narrowed.max_file_size = lesser("maxFileSize", *max_file_size, self.max_file_size)?
-            .unwrap_or(self.max_file_size);
+        if timeout_ms.is_some() {
+            narrowed.timeout = Duration::from_millis(lesser("timeoutMs", *timeout_ms, most)?);
+        }
+        narrowed.max_file_size = lesser("maxFileSize", *max_file_size, self.max_file_size)?;
         narrowed.max_result_bytes =
-            lesser("maxResultBytes", *max_result_bytes, self.max_result_bytes)?
-                .unwrap_or(self.max_result_bytes);
-        narrowed.max_depth =
-            lesser("maxDepth", *max_depth, self.max_depth)?.unwrap_or(self.max_depth);
-        narrowed.max_entries =
-            lesser("maxEntries", *max_entries, self.max_entries)?.unwrap_or(self.max_entries);
+            lesser("maxResultBytes", *max_result_bytes, self.max_result_bytes)?;
+        narrowed.max_depth = lesser("maxDepth", *max_depth, self.max_depth)?;
+        narrowed.max_entries = lesser("maxEntries", *max_entries, self.max_entries)?;
         if let Some(paths) = &wish.allowed_paths {
             let asked = located(paths, sandbox)?;
             if asked.is_empty() {
@@ -154,11 +151,12 @@ fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
+/// What is wished, if that is no more than may be; as much as may be without a wish.
 fn lesser<N: Copy + PartialOrd + Display + From<bool>>(
     name: &str,
     wished: Option<N>,
     most: N,
-) -> Result<Option<N>> {
+) -> Result<N> {
     match wished {
         Some(wish) if wish > most => {
             let message = format!("`{name}` can be at most {most} here");
@@ -168,7 +166,7 @@ fn lesser<N: Copy + PartialOrd + Display + From<bool>>(
             let message = format!("`{name}` must be at least 1");
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
-        wished => Ok(wished),
+        wished => Ok(wished.unwrap_or(most)),
     }
 }
 

@@ -164,18 +164,18 @@ async fn a_directory_that_the_container_makes_anew_is_found_whoever_has_it() {
     if containers_are_left_out() {
         return;
     }
-    let namespace = Namespace::start(&["--dir", "/work", "--proc", "/proc"]);
-    let files = process(namespace.pid(), "/work");
+    let namespace = Namespace::start(&["--dir", "/project", "--proc", "/proc"]);
+    let files = process(namespace.pid(), "/project");
     write(&files, "/file", "old").await.unwrap();
-    let work = format!("/proc/{}/root/work", namespace.pid());
-    std::fs::remove_dir_all(&work).unwrap();
+    let project = format!("/proc/{}/root/project", namespace.pid());
+    std::fs::remove_dir_all(&project).unwrap();
     assert_eq!(kind(read(&files, "/file").await), ErrorKind::Unavailable);
     // What is the kernel's does not take its place.
-    std::os::unix::fs::symlink("/proc", &work).unwrap();
+    std::os::unix::fs::symlink("/proc", &project).unwrap();
     assert_eq!(kind(names(&files, "/").await), ErrorKind::Unavailable);
-    std::fs::remove_file(&work).unwrap();
-    std::fs::create_dir(&work).unwrap();
-    std::os::unix::fs::chown(&work, Some(1007), Some(1008)).unwrap();
+    std::fs::remove_file(&project).unwrap();
+    std::fs::create_dir(&project).unwrap();
+    std::os::unix::fs::chown(&project, Some(1007), Some(1008)).unwrap();
     write(&files, "/file", "new").await.unwrap();
-    assert_eq!(std::fs::read_to_string(format!("{work}/file")).unwrap(), "new");
+    assert_eq!(std::fs::read_to_string(format!("{project}/file")).unwrap(), "new");
 }

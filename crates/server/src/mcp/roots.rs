@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn served() -> Served {
-        Served(vec!["/data/my work".into(), "/mnt/work".into()])
+        Served(vec!["/data/my work".into(), "/mnt/project".into()])
     }
 
     fn part(path: &str) -> Option<Within> {
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_root_in_the_directory_is_a_part_of_it() {
         assert_eq!(within("file:///data/my%20work/src/", &served()), part("src"));
-        assert_eq!(within("file://localhost/mnt/work/a/b", &served()), part("a/b"));
+        assert_eq!(within("file://localhost/mnt/project/a/b", &served()), part("a/b"));
     }
 
     #[test]

@@ -189,24 +189,60 @@ pub(super) struct Refusals;
 
 impl IntoResponses for Refusals {
     fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-        let named = described().into_keys().map(|status| {
-            let reference = RefOr::Ref(Ref::from_response_name(component(status)));
-            (status.as_str().to_owned(), reference)
-        });
-        named.collect()
+        REFUSALS.references()
     }
 }
 
 /// What the description keeps of the refusals, once for all routes.
 pub(in crate::faces) fn refusal_components() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-    let components = described()
-        .into_iter()
-        .map(|(status, kinds)| (component(status), RefOr::T(refusal_response(&kinds.join(", ")))));
-    components.collect()
+    REFUSALS.components(&Refusal::name())
+}
+
+const REFUSALS: Described = Described { component: "Refusal", called: "refusal" };
+
+/// How failures stand in the description: once for each status, and by name at every route.
+pub(in crate::faces) struct Described {
+    /// How the names of the components begin.
+    pub(in crate::faces) component: &'static str,
+    /// What a failure is called there.
+    pub(in crate::faces) called: &'static str,
+}
+
+impl Described {
+    /// The name of each status, for one route.
+    pub(in crate::faces) fn references(
+        &self,
+    ) -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        let named = described().into_keys().map(|status| {
+            let reference = RefOr::Ref(Ref::from_response_name(self.name(status)));
+            (status.as_str().to_owned(), reference)
+        });
+        named.collect()
+    }
+
+    /// What those names stand for: bodies of this schema.
+    pub(in crate::faces) fn components(
+        &self,
+        schema: &str,
+    ) -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        let response = |kinds: &[&str]| {
+            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(schema)));
+            ResponseBuilder::new()
+                .description(format!("A {} of kind {}", self.called, kinds.join(", ")))
+                .content("application/json", content.build())
+                .build()
+        };
+        let described = described().into_iter();
+        described.map(|(status, kinds)| (self.name(status), RefOr::T(response(&kinds)))).collect()
+    }
+
+    fn name(&self, status: StatusCode) -> String {
+        format!("{}{}", self.component, status.as_str())
+    }
 }
 
 /// The kinds of every status.
-pub(in crate::faces) fn described() -> BTreeMap<StatusCode, Vec<&'static str>> {
+fn described() -> BTreeMap<StatusCode, Vec<&'static str>> {
     let mut kinds: BTreeMap<StatusCode, Vec<&str>> = BTreeMap::new();
     for (status, kind) in [
         (StatusCode::UNAUTHORIZED, "token_invalid"),
@@ -225,18 +261,6 @@ pub(in crate::faces) fn described() -> BTreeMap<StatusCode, Vec<&'static str>> {
         }
     }
     kinds
-}
-
-fn component(status: StatusCode) -> String {
-    format!("Refusal{}", status.as_str())
-}
-
-fn refusal_response(kinds: &str) -> utoipa::openapi::Response {
-    let schema = Ref::from_schema_name(Refusal::name());
-    ResponseBuilder::new()
-        .description(format!("A refusal of kind {kinds}"))
-        .content("application/json", ContentBuilder::new().schema(Some(schema)).build())
-        .build()
 }
 
 #[cfg(test)]

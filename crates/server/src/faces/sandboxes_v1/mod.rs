@@ -43,7 +43,7 @@ pub(super) use audited::{operation, subject};
 pub(crate) use errors::Refusal;
 #[cfg(test)]
 pub(super) use errors::tests::table;
-pub(super) use errors::{Asked, described, explain, refusal_components, status};
+pub(super) use errors::{Asked, Described, explain, refusal_components, status};
 
 /// Where everything in sandboxes lies.
 const PREFIX: &str = "/v1/sandboxes";

@@ -8,13 +8,13 @@ use engine::ErrorKind;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode, Uri};
 use tools::{Metadata, ToolResult};
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::RefOr;
 use utoipa::{IntoResponses, ToSchema as _};
 
 use super::PREFIX;
 use super::naming::spelled_in;
 use super::wire::ToolAnswer;
-use crate::faces::sandboxes_v1::described;
+use crate::faces::sandboxes_v1::Described;
 use crate::faces::spelled;
 use crate::problem::{Told, render};
 
@@ -103,33 +103,16 @@ pub(super) struct Failures;
 
 impl IntoResponses for Failures {
     fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-        let named = described().into_keys().map(|status| {
-            let reference = RefOr::Ref(Ref::from_response_name(component(status)));
-            (status.as_str().to_owned(), reference)
-        });
-        named.collect()
+        FAILURES.references()
     }
 }
 
 /// What the description keeps of the failures, once for all routes.
 pub(in crate::faces) fn failure_components() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-    let components = described()
-        .into_iter()
-        .map(|(status, kinds)| (component(status), RefOr::T(response(&kinds.join(", ")))));
-    components.collect()
+    FAILURES.components(&ToolAnswer::name())
 }
 
-fn component(status: StatusCode) -> String {
-    format!("ToolFailure{}", status.as_str())
-}
-
-fn response(kinds: &str) -> utoipa::openapi::Response {
-    let schema = Ref::from_schema_name(ToolAnswer::name());
-    ResponseBuilder::new()
-        .description(format!("A failure of kind {kinds}"))
-        .content("application/json", ContentBuilder::new().schema(Some(schema)).build())
-        .build()
-}
+const FAILURES: Described = Described { component: "ToolFailure", called: "failure" };
 
 #[cfg(test)]
 pub(in crate::faces) mod tests {

@@ -14,13 +14,13 @@ async fn events(server: &Server) -> Vec<Value> {
 async fn guarded() -> Server {
     let path = |text| engine::SandboxPath::parse(text, engine::DotDot::Refuse).unwrap();
     let mut options = Options::new(Access::Open);
-    options.tools.programs.allowed_paths = vec![path("/work")];
-    options.tools.programs.blocked_paths = vec![path("/work/secret")];
+    options.tools.programs.allowed_paths = vec![path("/project")];
+    options.tools.programs.blocked_paths = vec![path("/project/secret")];
     let server = Server::with(options).await;
-    for name in ["work/f", "work/secret/key", "out/f"] {
+    for name in ["project/f", "project/secret/key", "out/f"] {
         server.put(name, "x");
     }
-    std::os::unix::fs::symlink("../out/f", server.host("work/link")).unwrap();
+    std::os::unix::fs::symlink("../out/f", server.host("project/link")).unwrap();
     server
 }
 
@@ -36,7 +36,7 @@ async fn climbing_out_is_written_down_with_what_was_spelled() {
         ("delete", json!({"path": "/elsewhere"}), "/elsewhere"),
         (
             "copy",
-            json!({"from": "work/f", "to": "a/../../../../../../../b"}),
+            json!({"from": "project/f", "to": "a/../../../../../../../b"}),
             "a/../../../../../../../b",
         ),
     ] {
@@ -53,9 +53,9 @@ async fn climbing_out_is_written_down_with_what_was_spelled() {
 async fn what_is_blocked_or_not_allowed_is_written_down_once() {
     let server = guarded().await;
     for (path, at, reason) in [
-        ("work/secret/key", "work/secret/key", "blocked"),
+        ("project/secret/key", "project/secret/key", "blocked"),
         ("out/f", "out/f", "not among the allowed"),
-        ("work/link", "work/link", ""),
+        ("project/link", "project/link", ""),
     ] {
         let before = events(&server).await.len();
         failed(
@@ -74,23 +74,23 @@ async fn what_is_blocked_or_not_allowed_is_written_down_once() {
 #[tokio::test]
 async fn a_change_is_one_event_and_a_look_is_none() {
     let server = Server::start().await;
-    server.put("work/f", "x");
-    does(&server, "read_file", json!({"path": "work/f"})).await;
-    does(&server, "list_directory", json!({"path": "work"})).await;
-    does(&server, "search", json!({"path": "work", "content": "x"})).await;
+    server.put("project/f", "x");
+    does(&server, "read_file", json!({"path": "project/f"})).await;
+    does(&server, "list_directory", json!({"path": "project"})).await;
+    does(&server, "search", json!({"path": "project", "content": "x"})).await;
     assert_eq!(events(&server).await, Vec::<Value>::new());
     for (tool, arguments, operation) in [
-        ("write_file", json!({"path": "work/g", "content": "x"}), "write"),
-        ("append_file", json!({"path": "work/g", "content": "x"}), "write"),
+        ("write_file", json!({"path": "project/g", "content": "x"}), "write"),
+        ("append_file", json!({"path": "project/g", "content": "x"}), "write"),
         (
             "edit_file",
-            json!({"path": "work/g", "edits": [{"oldText": "xx", "newText": "y"}]}),
+            json!({"path": "project/g", "edits": [{"oldText": "xx", "newText": "y"}]}),
             "edit",
         ),
-        ("create_directory", json!({"path": "work/d"}), "create_dir"),
-        ("copy", json!({"from": "work/g", "to": "work/h"}), "copy"),
-        ("move", json!({"from": "work/g", "to": "work/d/g"}), "rename"),
-        ("delete", json!({"path": "work/h"}), "remove"),
+        ("create_directory", json!({"path": "project/d"}), "create_dir"),
+        ("copy", json!({"from": "project/g", "to": "project/h"}), "copy"),
+        ("move", json!({"from": "project/g", "to": "project/d/g"}), "rename"),
+        ("delete", json!({"path": "project/h"}), "remove"),
     ] {
         let before = events(&server).await.len();
         does(&server, tool, arguments).await;
@@ -119,7 +119,7 @@ async fn a_wider_wish_is_written_down() {
 async fn the_log_has_the_story_and_no_name_can_forge_it() {
     crate::logs::start();
     let server = guarded().await;
-    let name = "work/x\nFORGED-BY-TOOL\r\u{1b}[31m";
+    let name = "project/x\nFORGED-BY-TOOL\r\u{1b}[31m";
     let ask = super::request("read_file", "", &json!({"path": name}))
         .header("x-request-id", "tool-forger");
     assert_eq!(server.send(ask).await.status, 404);
