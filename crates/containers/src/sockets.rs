@@ -1,9 +1,12 @@
 //! Where engines answer.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use engine::{ContainerName, ContainerState, Containers, Error, ErrorKind, Result};
+use parking_lot::Mutex;
 
 use crate::talk;
 
@@ -11,6 +14,9 @@ use crate::talk;
 #[derive(Clone, Debug)]
 pub struct Sockets {
     paths: Vec<PathBuf>,
+    /// Which of them knew a container. Another engine may have one of the same name, which must not
+    /// take its place when that one is away.
+    known_by: Arc<Mutex<HashMap<ContainerName, PathBuf>>>,
 }
 
 /// What the environment says of engines.
@@ -27,7 +33,7 @@ pub struct Surroundings {
 impl Sockets {
     /// One socket that the operator named.
     pub fn at(path: &Path) -> Self {
-        Self { paths: vec![path.to_owned()] }
+        Self::of(vec![path.to_owned()])
     }
 
     /// Those that the environment names, then the usual ones. An engine that is reached over a network
@@ -43,19 +49,34 @@ impl Sockets {
                 paths.push(path);
             }
         }
-        Self { paths }
+        Self::of(paths)
+    }
+
+    fn of(paths: Vec<PathBuf>) -> Self {
+        Self { paths, known_by: Arc::default() }
+    }
+
+    /// The engines that may be asked for a container.
+    fn asked_for(&self, name: &ContainerName) -> Vec<PathBuf> {
+        match self.known_by.lock().get(name) {
+            Some(path) => vec![path.clone()],
+            None => self.paths.clone(),
+        }
     }
 }
 
 #[async_trait]
 impl Containers for Sockets {
-    /// Asks one engine after the other until one knows the container.
+    /// Asks one engine after the other until one knows the container; from then on, that one alone.
     async fn find(&self, name: &ContainerName) -> Result<ContainerState> {
         let (mut answered, mut failure) = (false, None);
-        for path in &self.paths {
-            match talk::ask(path, name).await {
+        for path in self.asked_for(name) {
+            match talk::ask(&path, name).await {
                 Ok(ContainerState::Missing) => answered = true,
-                Ok(state) => return Ok(state),
+                Ok(state) => {
+                    self.known_by.lock().insert(name.clone(), path);
+                    return Ok(state);
+                }
                 Err(err) => {
                     tracing::debug!(error = &err as &dyn std::error::Error, "an engine is silent");
                     // An engine that answers amiss says more than one that is not there.
@@ -69,15 +90,15 @@ impl Containers for Sockets {
             }
         }
         match failure {
-            Some(err @ talk::Failure::Amiss(_)) => Err(of(err)),
+            Some(err @ talk::Failure::Amiss(_)) => Err(unanswered(err)),
             Some(_) | None if answered => Ok(ContainerState::Missing),
-            Some(err) => Err(of(err)),
+            Some(err) => Err(unanswered(err)),
             None => Err(Error::new(ErrorKind::Unavailable, "no container engine is known")),
         }
     }
 }
 
-fn of(err: talk::Failure) -> Error {
+fn unanswered(err: talk::Failure) -> Error {
     let message = match &err {
         talk::Failure::Silent(_) => {
             "no container engine answers; its API socket is named with --container-socket"
@@ -90,6 +111,16 @@ fn of(err: talk::Failure) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_knew_a_container_is_asked_alone() {
+        let sockets = Sockets::usual(&Surroundings::default());
+        let [web, other] = ["web", "other"].map(|name| ContainerName::parse(name).unwrap());
+        let podman = PathBuf::from("/run/podman/podman.sock");
+        sockets.known_by.lock().insert(web.clone(), podman.clone());
+        assert_eq!(sockets.asked_for(&web), [podman]);
+        assert_eq!(sockets.asked_for(&other), sockets.paths);
+    }
 
     #[test]
     fn what_the_environment_names_comes_first_and_once() {

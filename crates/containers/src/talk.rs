@@ -65,7 +65,7 @@ async fn exchange(path: &Path, name: &ContainerName) -> Result<ContainerState, F
         let body = Limited::new(body, MOST).collect().await;
         let body =
             body.map_err(|_| Failure::Amiss("the container engine's answer is cut short"))?;
-        answer::state(&body.to_bytes())
+        answer::state(&body.to_bytes(), name)
             .ok_or(Failure::Amiss("the container engine's answer makes no sense"))
     };
     // The talk moves only while its connection does; whichever ends first, both end here.

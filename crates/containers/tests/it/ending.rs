@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{ErrorKind, FileSystem as _, Links, OpenOptions, Span, Watch};
+use engine::{ErrorKind, FileSystem as _, Links, OpenOptions, Span, Target, Watch};
 use futures::{StreamExt as _, stream};
 use servers::{Engine, containers_are_left_out};
 
@@ -134,6 +134,30 @@ async fn a_write_that_waits_for_its_client_ends_with_its_container_and_leaves_no
     assert_eq!(kind(soon(writing).await.unwrap()), ErrorKind::SandboxUnavailable);
     inside.start();
     assert_eq!(inside.exec("ls -A /workspace"), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_is_under_way_ends_with_its_container_and_never_appears() {
+    if containers_are_left_out() {
+        return;
+    }
+    let engine = Engine::start();
+    let inside = engine.run(&[]);
+    let make = "mkdir /workspace/many && cd /workspace/many && i=0 && \
+                while [ $i -lt 5000 ]; do echo $i >$i; i=$((i+1)); done";
+    inside.exec(make);
+    let files = container(&engine.socket(), inside.name(), "/");
+    files.attach().await.unwrap();
+    let copying = tokio::spawn({
+        let files = files.clone();
+        async move { files.copy(&path("/workspace/many"), &path("/workspace/copy"), Target::New).await }
+    });
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    assert!(!copying.is_finished(), "it is too fast to be cut off");
+    inside.kill();
+    assert_eq!(kind(soon(copying).await.unwrap()), ErrorKind::SandboxUnavailable);
+    inside.start();
+    assert_eq!(inside.exec("ls /workspace"), "many\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

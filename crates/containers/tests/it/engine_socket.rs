@@ -98,7 +98,9 @@ async fn an_answer_without_end_is_refused() {
 #[tokio::test]
 async fn a_process_that_cannot_be_is_refused() {
     for pid in ["0", "-7", "99999999999", "\"7\"", "null"] {
-        let fake = Fake::said(&format!(r#"{{"Id":"ab","State":{{"Running":true,"Pid":{pid}}}}}"#));
+        let fake = Fake::said(&format!(
+            r#"{{"Id":"ab","Name":"/web","State":{{"Running":true,"Pid":{pid}}}}}"#
+        ));
         assert_eq!(kind(found(&fake.socket()).await), ErrorKind::Unavailable, "{pid}");
     }
 }
@@ -112,19 +114,30 @@ async fn a_container_that_there_is_not_is_missing_and_a_refusal_is_told() {
     assert_eq!(kind(found(&failing.socket()).await), ErrorKind::Unavailable);
     let err = found(Path::new("/nowhere/socket")).await.unwrap_err();
     assert!(err.message().contains("--container-socket"), "{err}");
-    let stopped = Fake::said(r#"{"Id":"ab","State":{"Running":false,"Pid":0}}"#);
+    let stopped = Fake::said(r#"{"Id":"ab","Name":"/web","State":{"Running":false,"Pid":0}}"#);
     assert_eq!(found(&stopped.socket()).await.unwrap(), ContainerState::Stopped);
+}
+
+#[tokio::test]
+async fn a_container_whose_id_begins_like_the_name_is_another_one() {
+    let said = r#"{"Id":"cafe01","Name":"/other","State":{"Running":true,"Pid":7}}"#;
+    let fake = Fake::said(said);
+    let name = ContainerName::parse("cafe").unwrap();
+    let found = Sockets::at(&fake.socket()).find(&name).await;
+    assert_eq!(found.unwrap(), ContainerState::Missing);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_is_none_of_the_engines_is_not_believed() {
     // One that there is, and that is in no container.
     let own = std::process::id();
-    let fake = Fake::said(&format!(r#"{{"Id":"ab","State":{{"Running":true,"Pid":{own}}}}}"#));
+    let fake = Fake::said(&format!(
+        r#"{{"Id":"ab","Name":"/web","State":{{"Running":true,"Pid":{own}}}}}"#
+    ));
     let files = container(&fake.socket(), "web", "/");
     assert_eq!(kind(files.attach().await), ErrorKind::InvalidArgument);
     // One that there is not: the engine counts the processes of another machine.
-    let fake = Fake::said(r#"{"Id":"ab","State":{"Running":true,"Pid":4194303}}"#);
+    let fake = Fake::said(r#"{"Id":"ab","Name":"/web","State":{"Running":true,"Pid":4194303}}"#);
     let files = container(&fake.socket(), "web", "/");
     let err = files.attach().await.unwrap_err();
     assert_eq!(err.kind(), ErrorKind::SandboxUnavailable);
@@ -133,7 +146,7 @@ async fn a_process_that_is_none_of_the_engines_is_not_believed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_container_is_away_its_engine_is_asked_once_a_second_for_all() {
-    let fake = Fake::said(r#"{"Id":"ab","State":{"Running":false,"Pid":0}}"#);
+    let fake = Fake::said(r#"{"Id":"ab","Name":"/web","State":{"Running":false,"Pid":0}}"#);
     let files = container(&fake.socket(), "web", "/");
     let began = Instant::now();
     let looks = (0..200).map(|_| {
