@@ -17,6 +17,17 @@ use super::gone;
 use super::hold::Hold;
 use crate::{AttachTarget, ByteStream, Entry, Error, OpenFile, Result, blocking};
 
+/// Does something in a tree, unless its process ends first. Whoever is given up stops at the next file
+/// and publishes nothing: what it made would be in layers that another mount has by then.
+pub(super) async fn lasting<T>(hold: &Hold, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let ended = hold.ended();
+    tokio::select! {
+        biased;
+        () = ended.cancelled() => Err(gone(hold.target())),
+        outcome = work => outcome,
+    }
+}
+
 /// Something of a tree, with what holds the tree for it. It is taken away when the process of the
 /// tree ends, whether anybody asks for it or not: a client that takes nothing more must not keep the
 /// mounts of an ended container alive.

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use self::attachment::{Attachment, Source};
-use self::guard::{GuardedFile, guarded, guarded_body};
+use self::guard::{GuardedFile, guarded, guarded_body, lasting};
 use self::hold::Hold;
 use self::snapshots::AttachedSnapshots;
 pub use self::target::{AttachTarget, ContainerName, ContainerState, Containers};
@@ -159,17 +159,18 @@ fn gone(target: &AttachTarget) -> Error {
 #[async_trait]
 impl FileSystem for AttachedFs {
     async fn stat(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
-        self.files().await?.0.stat(path, links).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.stat(path, links)).await
     }
 
     async fn list(&self, dir: &SandboxPath, page: Page) -> Result<EntryStream> {
         let (files, hold) = self.files().await?;
-        Ok(guarded(&hold, files.list(dir, page).await?))
+        Ok(guarded(&hold, lasting(&hold, files.list(dir, page)).await?))
     }
 
     async fn read(&self, file: &SandboxPath, span: Span) -> Result<Content> {
         let (files, hold) = self.files().await?;
-        let Content { entry, range, body } = files.read(file, span).await?;
+        let Content { entry, range, body } = lasting(&hold, files.read(file, span)).await?;
         Ok(Content { entry, range, body: guarded(&hold, body) })
     }
 
@@ -180,45 +181,53 @@ impl FileSystem for AttachedFs {
         options: WriteOptions,
     ) -> Result<Written> {
         let (files, hold) = self.files().await?;
-        files.write(file, guarded_body(&hold, body), options).await
+        lasting(&hold, files.write(file, guarded_body(&hold, body), options)).await
     }
 
     async fn open(&self, file: &SandboxPath, options: OpenOptions) -> Result<Arc<dyn OpenFile>> {
         let (files, hold) = self.files().await?;
-        let file = files.open(file, options).await?;
+        let file = lasting(&hold, files.open(file, options)).await?;
         Ok(Arc::new(GuardedFile::new(&hold, file)))
     }
 
     async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
-        self.files().await?.0.create_dir(dir, parents).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.create_dir(dir, parents)).await
     }
 
     async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {
-        self.files().await?.0.symlink(link, target).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.symlink(link, target)).await
     }
 
     async fn read_link(&self, link: &SandboxPath) -> Result<String> {
-        self.files().await?.0.read_link(link).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.read_link(link)).await
     }
 
     async fn remove(&self, path: &SandboxPath, depth: Depth, expected: If) -> Result<()> {
-        self.files().await?.0.remove(path, depth, expected).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.remove(path, depth, expected)).await
     }
 
     async fn rename(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
-        self.files().await?.0.rename(from, to, target).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.rename(from, to, target)).await
     }
 
     async fn copy(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
-        self.files().await?.0.copy(from, to, target).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.copy(from, to, target)).await
     }
 
     async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
-        self.files().await?.0.set_metadata(path, change).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.set_metadata(path, change)).await
     }
 
     async fn usage(&self) -> Result<Usage> {
-        self.files().await?.0.usage().await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.usage()).await
     }
 
     async fn unpack(
@@ -229,7 +238,7 @@ impl FileSystem for AttachedFs {
         limits: ArchiveLimits,
     ) -> Result<Unpacked> {
         let (files, hold) = self.files().await?;
-        files.unpack(dir, guarded_body(&hold, archive), format, limits).await
+        lasting(&hold, files.unpack(dir, guarded_body(&hold, archive), format, limits)).await
     }
 
     async fn pack(
@@ -239,16 +248,17 @@ impl FileSystem for AttachedFs {
         limits: ArchiveLimits,
     ) -> Result<ByteStream> {
         let (files, hold) = self.files().await?;
-        Ok(guarded(&hold, files.pack(path, format, limits).await?))
+        Ok(guarded(&hold, lasting(&hold, files.pack(path, format, limits)).await?))
     }
 
     async fn batch(&self, steps: Vec<Step>) -> Result<Vec<Option<Entry>>> {
-        self.files().await?.0.batch(steps).await
+        let (files, hold) = self.files().await?;
+        lasting(&hold, files.batch(steps)).await
     }
 
     async fn watch(&self, dir: &SandboxPath, wish: Watch) -> Result<NoticeStream> {
         let (files, hold) = self.files().await?;
-        Ok(guarded(&hold, files.watch(dir, wish).await?))
+        Ok(guarded(&hold, lasting(&hold, files.watch(dir, wish)).await?))
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Attachment;
-use super::guard::guarded;
+use super::guard::{guarded, lasting};
 use super::hold::Hold;
 use crate::{
     ByteStream, DifferenceStream, Error, ErrorKind, FileSystem, Limits, NewSnapshot, Point, Result,
@@ -33,7 +33,8 @@ fn of(hold: &Hold) -> Result<&dyn Snapshots> {
 #[async_trait]
 impl Snapshots for AttachedSnapshots {
     async fn create(&self, new: NewSnapshot) -> Result<Snapshot> {
-        of(&*self.hold().await?)?.create(new).await
+        let hold = self.hold().await?;
+        lasting(&hold, of(&hold)?.create(new)).await
     }
 
     async fn list(&self, after: Option<&SnapshotId>, limit: usize) -> Result<Vec<Snapshot>> {
@@ -50,15 +51,17 @@ impl Snapshots for AttachedSnapshots {
 
     async fn diff(&self, from: Point, to: Point) -> Result<DifferenceStream> {
         let hold = self.hold().await?;
-        Ok(guarded(&hold, of(&hold)?.diff(from, to).await?))
+        Ok(guarded(&hold, lasting(&hold, of(&hold)?.diff(from, to)).await?))
     }
 
     async fn restore(&self, id: &SnapshotId, path: &SandboxPath) -> Result<()> {
-        of(&*self.hold().await?)?.restore(id, path).await
+        let hold = self.hold().await?;
+        lasting(&hold, of(&hold)?.restore(id, path)).await
     }
 
     async fn fork(&self, from: Point, to: &SandboxId, limits: Limits) -> Result<()> {
-        of(&*self.hold().await?)?.fork(from, to, limits).await
+        let hold = self.hold().await?;
+        lasting(&hold, of(&hold)?.fork(from, to, limits)).await
     }
 
     async fn delete(&self, id: &SnapshotId) -> Result<()> {
@@ -67,11 +70,11 @@ impl Snapshots for AttachedSnapshots {
 
     async fn export(&self, from: Point, since: Option<&SnapshotId>) -> Result<ByteStream> {
         let hold = self.hold().await?;
-        Ok(guarded(&hold, of(&hold)?.export(from, since).await?))
+        Ok(guarded(&hold, lasting(&hold, of(&hold)?.export(from, since)).await?))
     }
 
     async fn import(&self, stream: ByteStream, new: NewSnapshot) -> Result<Snapshot> {
         let hold = self.hold().await?;
-        of(&hold)?.import(guarded(&hold, stream), new).await
+        lasting(&hold, of(&hold)?.import(guarded(&hold, stream), new)).await
     }
 }

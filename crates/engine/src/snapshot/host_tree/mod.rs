@@ -86,8 +86,8 @@ impl Snapshots for HostSnapshots {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         let reader = Reader::new(trunk, state.root.clone());
         let (tree, path) = (Arc::clone(&self.tree), path.clone());
-        blocking::run(move || {
-            let restored = restore::restore(&tree, &reader, &path);
+        blocking::run_awaited(move |waiting| {
+            let restored = restore::restore(&tree, &reader, &path, waiting);
             drop((turn, state));
             restored
         })
@@ -197,13 +197,18 @@ impl HostSnapshots {
         let known = self.index.load(trunk).await?;
         let (tree, reader) = (Arc::clone(&self.tree), self.reader(trunk));
         let last = known.state.as_ref().map(|state| state.root.clone());
-        let scanned = blocking::run(move || Ok((scan::scan(&tree, reader, last), turn)));
+        let scanned = blocking::run_awaited(move |waiting| {
+            Ok((scan::scan(&tree, reader, last, waiting), turn))
+        });
         let (root, turn) = match scanned.await? {
             // The index is only there to save time.
             (Err(err), turn) if err.kind() == ErrorKind::Io && known.state.is_some() => {
                 tracing::warn!(error = &err as &dyn std::error::Error, "a scan failed; again");
                 let (tree, reader) = (Arc::clone(&self.tree), self.reader(trunk));
-                blocking::run(move || Ok((scan::scan(&tree, reader, None)?, turn))).await?
+                let again = blocking::run_awaited(move |waiting| {
+                    Ok((scan::scan(&tree, reader, None, waiting)?, turn))
+                });
+                again.await?
             }
             (scanned, turn) => (scanned?, turn),
         };

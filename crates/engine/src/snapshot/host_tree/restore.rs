@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::blocking::Waiting;
 use crate::host_fs::{Meaning as _, Tree, host_path, host_time, note};
 use crate::tree::{Body, Cursor, Directory, End, Item, Name, Node, Way, resolve_within};
 use crate::{Error, ErrorKind, Links, Result, SandboxPath, name};
@@ -17,8 +18,14 @@ use super::known_names::KnownNames;
 use super::reader::Reader;
 use super::stage::{Maker, host_bytes, host_name};
 
-/// Brings back the tree at `path`. May block.
-pub(super) fn restore(tree: &Tree, reader: &Reader, path: &SandboxPath) -> Result<()> {
+/// Brings back the tree at `path`, whole once it is begun. May block. What nobody waits for any more is
+/// not begun.
+pub(super) fn restore(
+    tree: &Tree,
+    reader: &Reader,
+    path: &SandboxPath,
+    waiting: &Waiting,
+) -> Result<()> {
     let root = &reader.root().tree;
     // No link is followed, for the reason that virtual trees have.
     let above = path.parent().unwrap_or_else(SandboxPath::root);
@@ -36,8 +43,10 @@ pub(super) fn restore(tree: &Tree, reader: &Reader, path: &SandboxPath) -> Resul
         maker: Maker { reader, limits: tree.limits },
         comparison: Comparison::new(tree, reader),
         levels: Vec::new(),
+        waiting,
     };
     plan.prepare(&way, &path, node).map_err(|err| err.on(&path))?;
+    waiting.check()?;
     let leftover = plan.restore.exchange(|spot| tree.hold(spot));
     note(leftover.meaning()?);
     room.fill()
@@ -50,6 +59,7 @@ struct Plan<'a> {
     maker: Maker<'a>,
     comparison: Comparison<'a>,
     levels: Vec<Level>,
+    waiting: &'a Waiting,
 }
 
 /// A directory that is in both trees, and the last name of it that was compared.
@@ -103,6 +113,7 @@ impl Plan<'_> {
     fn compare(&mut self) -> Result<()> {
         let mut cursor = None;
         while let Some(level) = self.levels.last_mut() {
+            self.waiting.check()?;
             let after = || Cursor::after(&level.dir, level.after.as_deref());
             let next = self.maker.reader.next(cursor.get_or_insert_with(after))?;
             let depth = self.live.depth();

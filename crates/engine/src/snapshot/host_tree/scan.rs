@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
+use crate::blocking::Waiting;
 use crate::host_fs::{Meaning as _, Tree, is_gone};
 use crate::tree::{Body, DEEPEST, Item, Name, Node};
 use crate::virtual_fs::{Root, now};
@@ -21,8 +22,14 @@ const BEGUN: usize = 8 << 20;
 
 /// Scans a tree. Of the files, only those are read that are not what `known` has. May block.
 ///
-/// Each file is as it was at one moment; all of them together need not be.
-pub(super) fn scan(tree: &Tree, reader: Reader, known: Option<Root>) -> Result<Root> {
+/// Each file is as it was at one moment; all of them together need not be. What nobody waits for any
+/// more ends before the next one.
+pub(super) fn scan(
+    tree: &Tree,
+    reader: Reader,
+    known: Option<Root>,
+    waiting: &Waiting,
+) -> Result<Root> {
     let mut live = tree.dir.descend().meaning()?;
     let top = live.here().meaning()?.own_stat().meaning()?;
     let family = *reader.family();
@@ -36,6 +43,7 @@ pub(super) fn scan(tree: &Tree, reader: Reader, known: Option<Root>) -> Result<R
         fingerprints: Fingerprints::of(&family),
         keeper: Keeper::new(reader),
         levels: vec![Level::new("".into(), top, known)],
+        waiting,
     };
     let tree = scan.run()?;
     Ok(Root { tree, clock, ..Root::new(family, Limits::default(), now()) })
@@ -49,6 +57,7 @@ struct Scan<'a> {
     fingerprints: Fingerprints,
     keeper: Keeper,
     levels: Vec<Level>,
+    waiting: &'a Waiting,
 }
 
 /// What became of a look at a name.
@@ -66,6 +75,7 @@ enum Look {
 impl Scan<'_> {
     fn run(&mut self) -> Result<Node> {
         loop {
+            self.waiting.check()?;
             if let Err(err) = self.live.here() {
                 self.abandon(err)?;
                 continue;

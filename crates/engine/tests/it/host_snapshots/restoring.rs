@@ -49,6 +49,24 @@ fn plant(world: &World) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_waits_for_any_more_is_not_brought_back() {
+    let world = World::new();
+    let names: Vec<String> = (0..3000).map(|number| format!("dir/{number}")).collect();
+    names.iter().for_each(|name| world.write(name, "before"));
+    world.take("one").await;
+    names.iter().for_each(|name| world.write(name, "afterwards"));
+    let soon = Duration::from_millis(1);
+    tokio::time::timeout(soon, world.restore("one")).await.expect_err("it is too fast to give up");
+    // Another one waits for its turn, so that the first has ended by then.
+    world.take("two").await;
+    let restored = names.iter().filter(|name| world.read(name) == "before").count();
+    assert_eq!(restored, 0);
+    world.assert_nothing_staged();
+    world.restore("one").await.unwrap();
+    assert_eq!(world.read("dir/0"), "before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn everything_comes_back() {
     let world = World::new();
     plant(&world);
