@@ -1,5 +1,6 @@
 //! The Model Context Protocol over HTTP.
 
+mod cancelled;
 mod client;
 mod gate;
 mod messages;

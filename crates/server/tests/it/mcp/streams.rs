@@ -76,24 +76,6 @@ async fn the_stream_of_a_key_that_is_revoked_ends() {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_is_not_answered_and_its_stream_ends() {
-    let server = Server::start().await;
-    for number in 0..2000 {
-        server.put(&format!("many/{number}"), "needle");
-    }
-    let client = Client::connect(&server).await;
-    let slow = json!({"name": "search", "arguments": {"content": "needle"}});
-    let (_, mut stream) = Stream::open(&server, client.post(&request("tools/call", slow))).await;
-    let params = json!({"requestId": 7, "reason": "enough"});
-    let enough = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-    assert_eq!(client.send(&enough).await.status, 202);
-    // It was answered before, or never will be.
-    let last = stream.next().await;
-    assert!(last.is_none() || last.is_some_and(|message| message["id"] == 7));
-    assert!(client.call("tools/list", json!({})).await["tools"].is_array());
-}
-
-#[tokio::test]
 async fn whoever_leaves_while_he_asks_leaves_nothing_behind() {
     let server = Server::start().await;
     let client = Client::connect(&server).await;

@@ -8,7 +8,8 @@ use tokio::io::AsyncWriteExt as _;
 use super::{call, done, request};
 use crate::http::{SOON, Server, answer};
 
-fn plant(server: &Server) {
+/// Enough files that a copy of them takes a while.
+pub(crate) fn plant(server: &Server) {
     for number in 0..5000 {
         server.put(&format!("big/d{}/f{number}", number % 100), "x");
     }
@@ -28,11 +29,21 @@ async fn a_client_that_goes_away_cancels_its_call() {
     stream.write_all(&ask.into_bytes()).await.unwrap();
     // Begun, and far from its end.
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(events(&server).await, Vec::<serde_json::Value>::new());
+    has_not_ended(&server).await;
     drop(stream);
+    is_abandoned(&server).await;
+}
+
+/// Makes sure that the copy of what was planted is still under way.
+pub(crate) async fn has_not_ended(server: &Server) {
+    assert_eq!(events(server).await, Vec::<serde_json::Value>::new());
+}
+
+/// Waits until the copy of what was planted to `copy` is given up, and makes sure that nothing comes of it.
+pub(crate) async fn is_abandoned(server: &Server) {
     let began = Instant::now();
     let events = loop {
-        let events = events(&server).await;
+        let events = events(server).await;
         if !events.is_empty() {
             break events;
         }
@@ -44,7 +55,7 @@ async fn a_client_that_goes_away_cancels_its_call() {
         (&json!("copy"), &json!("abandoned"))
     );
     // It does not appear afterwards either: another one that began later is done by then.
-    done(&call(&server, "copy", "", json!({"from": "big", "to": "later"})).await);
+    done(&call(server, "copy", "", json!({"from": "big", "to": "later"})).await);
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(server.names(), ["big", "later"]);
 }

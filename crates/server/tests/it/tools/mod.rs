@@ -1,6 +1,6 @@
 //! `/v1/tools`: file operations as tools, over HTTP.
 
-mod departures;
+pub(crate) mod departures;
 mod every_tool;
 mod failures;
 mod formats;
