@@ -88,6 +88,14 @@ pub(crate) struct Confine {
         require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new()
     )]
     pub(crate) no_landlock: Option<bool>,
+
+    /// Wall the server itself in: Landlock around what it serves, seccomp against calls that a file
+    /// server never makes. Said, it must stand; =false does without [default: where the kernel can]
+    #[arg(
+        long, env = "SANDKEEP_CONFINE", value_name = "BOOL", num_args = 0..=1,
+        require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new()
+    )]
+    pub(crate) confine: Option<bool>,
 }
 
 /// Whether an answer waits for the disk.
@@ -132,6 +140,7 @@ impl Confine {
             durability: self.durability.or(lower.durability),
             cross_mounts: self.cross_mounts.or(lower.cross_mounts),
             no_landlock: self.no_landlock.or(lower.no_landlock),
+            confine: self.confine.or(lower.confine),
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn serve(
     let audit = audit::file(many.audit.as_deref())?;
     let listener = network::listen_on(&addresses)?;
     let threads = harden();
-    wall::stand(&confine, &wall::Gate::default());
+    wall::stand(&confine, &wall::Gate::default())?;
     log.flow()?;
     let runtime = runtime(threads)?;
     let options = AttachedOptions {
@@ -63,7 +63,8 @@ pub(super) fn serve(
 /// Refuses to reach for containers from behind the second wall: the kernel then shows the server no
 /// process that does not stand behind it, too.
 pub(super) fn refuse_behind_wall(attach: &Attach, confine: &Confine) -> Result<()> {
-    if !attach.reaches_containers() || confine.no_landlock == Some(true) {
+    let is_open = confine.no_landlock == Some(true) || confine.confine == Some(false);
+    if !attach.reaches_containers() || is_open {
         return Ok(());
     }
     let refusal = anyhow!(

@@ -42,7 +42,7 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let own = own.cloned().collect();
     // Open files are found again through `/proc/self/fd`.
     let seen = ["/proc".into()].into_iter().chain(reach.seen).collect();
-    wall::stand(&confine, &Gate { own, seen, connects: reach.connects });
+    wall::stand(&confine, &Gate { own, seen, connects: reach.connects })?;
     log.flow()?;
     let files = open(&root, &confine, staging)?;
     files.tend().context("the directory cannot be tended")?;

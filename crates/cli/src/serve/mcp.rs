@@ -31,7 +31,7 @@ pub(crate) fn serve(flags: &McpFlags) -> Result<()> {
     // From here on there are threads, and all of them stand behind the wall.
     if let Some(gate) = ground.gate() {
         let no_landlock = Some(flags.no_landlock);
-        wall::stand(&Confine { no_landlock, ..Confine::default() }, &gate);
+        wall::stand(&Confine { no_landlock, ..Confine::default() }, &gate)?;
     }
     log.flow()?;
     let runtime = runtime(threads)?;

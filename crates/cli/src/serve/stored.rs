@@ -41,7 +41,7 @@ pub(super) fn serve(settings: ServeSettings, url: &StoreUrl) -> Result<()> {
     let proc = (!host_roots.is_empty()).then(|| "/proc".into());
     let seen = seen.into_iter().chain(proc).collect();
     let own = own.into_iter().chain(cache).chain(host_roots.iter().cloned()).collect();
-    wall::stand(&confine, &Gate { own, seen, connects });
+    wall::stand(&confine, &Gate { own, seen, connects })?;
     log.flow()?;
     let runtime = runtime(threads)?;
     let (store, files, made) = runtime.block_on(open(&url, options, &id, &confine))?;

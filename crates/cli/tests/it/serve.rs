@@ -282,12 +282,31 @@ fn the_second_wall_stands_unless_it_is_switched_off() {
         return;
     }
     assert!(log.contains("second wall stands"), "{log}");
-    // Landlock insists on this bit, and nothing else here sets it.
     assert!(status.contains("NoNewPrivs:\t1"), "{status}");
-    let server = site.serve(&["--no-landlock"]);
+    let log = site.serve(&["--no-landlock"]).stop();
+    assert!(log.contains("no wall around files"), "{log}");
+    let server = site.serve(&["--confine=false"]);
+    // Both walls insist on this bit, and nothing else here sets it.
     assert!(status_of_process(server.pid()).contains("NoNewPrivs:\t0"));
     let log = server.stop();
     assert!(log.contains("no second wall"), "{log}");
+}
+
+#[test]
+fn calls_that_a_file_server_never_makes_are_refused_unless_that_is_switched_off() {
+    let site = Site::new();
+    let refuses = |flags: &[&str]| {
+        let server = site.serve(flags);
+        let threads = fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
+        let status = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("status"));
+        let every = threads.map(|thread| status(thread.unwrap()).unwrap());
+        every.map(|status| status.contains("Seccomp:\t2")).collect::<Vec<_>>()
+    };
+    for flags in [&[][..], &["--no-landlock"], &["--confine"]] {
+        let threads = refuses(flags);
+        assert!(threads.len() > 1 && threads.iter().all(|refused| *refused), "{flags:?}");
+    }
+    assert!(refuses(&["--confine=false"]).iter().all(|refused| !refused));
 }
 
 #[test]

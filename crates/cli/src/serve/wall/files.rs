@@ -1,8 +1,5 @@
-//! The second wall: what the process itself can no longer do once it serves.
-//!
-//! The first wall is `host`, which keeps every client path beneath the root, or a virtual tree, which
-//! knows no path of this machine. Should it ever have a hole, Landlock leaves nothing behind it but
-//! the root, the staging directories and `/proc`, or but the directory of the store.
+//! The wall around files: Landlock leaves the process nothing but the root, the staging directories and
+//! `/proc`, or but the directory of the store.
 
 use std::path::PathBuf;
 
@@ -10,60 +7,14 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
     PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
-use rustix::fs::Mode;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 
-use crate::config::Confine;
+use super::Gate;
 
 /// The newest rights that were tried. A kernel that knows fewer enforces those it knows.
 const TRIED: ABI = ABI::V6;
 
-/// Limits of the process: no core dumps with clients' bytes, as many descriptors as may be, and
-/// modes that do not depend on who started it.
-pub(super) fn limit_process() {
-    umask(Mode::WGRP | Mode::WOTH);
-    if let Err(err) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
-        tracing::warn!(error = &err as &dyn std::error::Error, "core dumps cannot be switched off");
-    }
-    let most = getrlimit(Resource::Nofile).maximum;
-    if let Err(err) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
-        tracing::warn!(error = &err as &dyn std::error::Error, "the limit of open files stays low");
-    }
-}
-
-/// What a wall lets through.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Gate {
-    /// Directories whose files may be read, made, changed, moved and removed.
-    pub(super) own: Vec<PathBuf>,
-    /// Files and directories that may be read.
-    pub(super) seen: Vec<PathBuf>,
-    /// Whether other machines may be called.
-    pub(super) connects: bool,
-}
-
-/// Builds the wall for this thread and all that it will start, unless the operator does without.
-/// Logs whether it stands.
-pub(super) fn stand(confine: &Confine, gate: &Gate) {
-    if confine.no_landlock == Some(true) {
-        tracing::info!(landlock = "off", "no second wall: only the first one confines paths");
-        return;
-    }
-    match restrict(gate) {
-        Ok(RulesetStatus::FullyEnforced) => tracing::info!(landlock = "full", "second wall stands"),
-        Ok(RulesetStatus::PartiallyEnforced) => {
-            tracing::info!(landlock = "partial", "second wall stands, as far as this kernel goes");
-        }
-        Ok(RulesetStatus::NotEnforced) => warn_without_wall(None),
-        Err(err) => warn_without_wall(Some(&err)),
-    }
-}
-
-fn warn_without_wall(error: Option<&(dyn std::error::Error + 'static)>) {
-    tracing::warn!(landlock = "none", error, "no second wall: this kernel has no usable Landlock");
-}
-
-fn restrict(gate: &Gate) -> Result<RulesetStatus, RulesetError> {
+/// Builds the wall for this thread and all that it will start. Says how far it goes.
+pub(super) fn restrict(gate: &Gate) -> Result<RulesetStatus, RulesetError> {
     let everything = AccessFs::from_all(TRIED);
     // A file keeps its rights when it moves, so root and staging have the same. Special files are
     // among them because they can be moved and removed; nothing here is run.
