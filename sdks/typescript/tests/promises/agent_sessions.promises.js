@@ -131,8 +131,9 @@ export default function ({ it, ...tools }) {
     });
   });
 
-  it("cancels a turn, and by a signal as well", () =>
-    withClient({}, async (client, directory) => {
+  it("cancels a turn, and by a signal as well", () => {
+    const { onSessionUpdate, said } = listener();
+    return withClient({ onSessionUpdate }, async (client, directory) => {
       const { sessionId } = await client.newSession({ cwd: directory });
       const turn = client.prompt({ sessionId, prompt: "wait 30" });
       const cancelling = until(async () => {
@@ -141,8 +142,12 @@ export default function ({ it, ...tools }) {
       });
       equal((await turn).stopReason, "cancelled");
       await cancelling;
-      const signal = AbortSignal.timeout(200);
-      const aborted = client.prompt({ sessionId, prompt: "wait 30" }, { signal });
+      const controller = new AbortController();
+      const prompt = "begun\nwait 30";
+      const aborted = client.prompt({ sessionId, prompt }, { signal: controller.signal });
+      // A runtime may send what cancels a turn before it sends what begins it.
+      await until(() => said().includes("begun"));
+      controller.abort();
       await fails(aborted, { kind: "aborted" });
       // The session would be busy otherwise.
       await until(() =>
@@ -151,7 +156,8 @@ export default function ({ it, ...tools }) {
           () => false,
         ),
       );
-    }));
+    });
+  });
 
   it("whoever gives up on a turn does not wait for the agent to hear of it", async () => {
     const line = badLine();
