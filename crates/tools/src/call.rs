@@ -103,7 +103,8 @@ impl Call {
 
     /// The path that an argument means.
     pub(crate) fn path(&self, raw: &str) -> Result<SandboxPath> {
-        locate(self.workspace.sandbox(), raw)
+        let sandbox = self.workspace.sandbox();
+        locate(sandbox, &self.settings.begin_in(sandbox), raw)
     }
 
     /// The same, or where relative paths begin.
