@@ -50,14 +50,15 @@ pub async fn search(
         let (files, lines) = (Arc::clone(&files), lines.clone());
         async move {
             let Candidate { entry, fits, is_floor } = candidate?;
-            let looked = match lines {
+            let mut looked = match lines {
                 None if fits => Looked::name(entry),
                 Some(lines) if fits && entry.kind == EntryKind::File => {
                     lines.look_into(&files, &entry).await?
                 }
                 None | Some(_) => Looked::nothing(),
             };
-            Ok(Looked { is_floor, ..looked })
+            looked.is_floor = is_floor;
+            Ok(looked)
         }
     });
     Ok(Tally::new(&query.budget, looked.buffered(AT_ONCE).boxed()).into_stream().boxed())

@@ -1,14 +1,15 @@
 //! A tree that takes an hour for everything but the bytes of a file.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::{
-    ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, Entry, EntryStream, FileSystem, If,
-    Leader, Links, Made, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents,
-    Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, Watch, WriteOptions,
-    Written,
+    ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, DifferenceStream, Entry, EntryStream,
+    FileSystem, If, Leader, Limits, Links, Made, MetadataChange, NewSnapshot, NoticeStream,
+    OpenFile, OpenOptions, Page, Parents, Point, Result, SandboxId, SandboxPath, Snapshot,
+    SnapshotId, Snapshots, Span, Step, Target, Unpacked, Usage, Watch, WriteOptions, Written,
 };
 
 const AN_HOUR: Duration = Duration::from_hours(1);
