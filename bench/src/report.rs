@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::num::NonZero;
+
+use anyhow::{Result, ensure};
 
 use crate::sample::Sample;
 
@@ -58,13 +61,25 @@ impl Report {
         self.failed.push(format!("{scenario}: {err:#}"));
     }
 
+    /// Fails with a sentence if a figure was not reached, so that whoever runs this notices.
+    pub(crate) fn demand_marks(&self) -> Result<()> {
+        let marks = self.sections.iter().flat_map(|section| &section.marks);
+        let missed = marks.filter(|mark| !mark.reached);
+        let missed: Vec<_> = missed
+            .map(|mark| format!("{} (wanted {}, found {})", mark.what, mark.wanted, mark.found))
+            .collect();
+        ensure!(missed.is_empty(), "not every mark was reached: {}", missed.join("; "));
+        Ok(())
+    }
+
     /// The report in Markdown.
     pub(crate) fn text(&self) -> String {
         let mut text = format!(
-            "# What `{}` found\n\nRatios hold between figures of one run, taken in turns. \
+            "# What `{}` found\n\n{}\n\nRatios hold between figures of one run, taken in turns. \
              Times differ from machine to machine; ratios hardly do. A spread is what lies between \
              the first and the last quarter of the rounds.\n",
-            self.command
+            self.command,
+            circumstances()
         );
         table(&mut text, &["mark", "wanted", "found", ""].map(str::to_owned), &self.marks());
         for failed in &self.failed {
@@ -85,6 +100,15 @@ impl Report {
         };
         marks.map(row).collect()
     }
+}
+
+/// What was measured, and on which machine.
+fn circumstances() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let (release, machine) = (release.trim(), std::env::consts::ARCH);
+    format!("Sandkeep {version} on Linux {release} ({machine}), {cores} cores.")
 }
 
 fn table(text: &mut String, columns: &[String], rows: &[Vec<String>]) {
@@ -138,5 +162,31 @@ pub(crate) fn time(ns: f64) -> String {
         ..1e3 => format!("{ns:.0} ns"),
         ..1e6 => format!("{:.2} µs", ns / 1e3),
         _ => format!("{:.2} ms", ns / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(marks: Vec<Mark>) -> Report {
+        let mut report = Report::new("bench/nothing");
+        let (about, columns, rows) = (String::new(), Vec::new(), Vec::new());
+        report.add(Section { title: "Nothing", about, columns, rows, marks });
+        report
+    }
+
+    #[test]
+    fn a_mark_that_is_missed_is_a_failure_in_words() {
+        report(vec![Mark::at_least("reads", 50.0, 50.0)]).demand_marks().unwrap();
+        let both = vec![Mark::at_least("reads", 50.0, 60.0), Mark::at_least("lists", 50.0, 49.0)];
+        let said = report(both).demand_marks().unwrap_err().to_string();
+        assert_eq!(said, "not every mark was reached: lists (wanted ≥ 50, found 49.00)");
+    }
+
+    #[test]
+    fn a_report_names_the_machine() {
+        let text = report(Vec::new()).text();
+        assert!(text.contains("Sandkeep 0.") && text.contains(" cores."), "{text}");
     }
 }

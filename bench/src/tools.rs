@@ -133,7 +133,7 @@ pub(crate) async fn measure(plan: &Plan) -> Result<()> {
     let text = report.text();
     println!("{text}");
     std::fs::write(&plan.results, text)?;
-    Ok(())
+    report.demand_marks()
 }
 
 /// The way to a server.

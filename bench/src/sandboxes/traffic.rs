@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use client::SandboxFs;
 use engine::{
-    Depth, Files, Letters, NewSnapshot, Pattern, SandboxPath, SearchBudget, SearchQuery,
-    Snapshots as _, Syntax, Target,
+    Depth, Files, Letters, NewSnapshot, Pattern, SandboxPath, SearchQuery, Snapshots as _, Syntax,
+    Target,
 };
 use futures::TryStreamExt as _;
 use futures::future::join_all;
@@ -107,13 +107,7 @@ impl Visit {
             letters: Letters::Exact,
             words: false,
         };
-        let query = SearchQuery {
-            names: None,
-            content: Some(pattern),
-            hidden: false,
-            heed_ignore_files: false,
-            budget: SearchBudget::default(),
-        };
+        let query = SearchQuery { content: Some(pattern), ..SearchQuery::default() };
         let path = SandboxPath::parse("/seed", engine::DotDot::Refuse)?;
         let found: Vec<_> = self.sandbox.search(&path, &query).await?.try_collect().await?;
         ensure!(found.len() > FILES, "a search found {} of {FILES}", found.len());

@@ -97,7 +97,8 @@ pub(crate) enum Command {
     /// Serve this whole machine, as `sandbox-agent server` does inside a container
     ///
     /// The root is /, relative paths begin at $HOME, and mounts are crossed: everything that this
-    /// user can reach is the sandbox. To confine clients to a directory, use `sandkeep serve DIR`.
+    /// user can reach is the sandbox, but for tools the directories of the system itself. To confine
+    /// clients to a directory, use `sandkeep serve DIR`.
     #[command(after_help = "Examples:\n  \
         sandkeep server --token secret --host 0.0.0.0 --port 2468\n  \
         sandkeep --no-token server")]

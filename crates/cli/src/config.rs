@@ -68,11 +68,13 @@ pub(crate) struct ServeFlags {
     pub(crate) print_config: bool,
 }
 
-/// The flags of `server`, which are those of the reference.
+/// The flags of `server`: those of the reference, and how much the tools may do.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ServerFlags {
     #[command(flatten)]
     listen: Listen,
+    #[command(flatten)]
+    tools: ToolLimits,
 
     /// Accepted for compatibility: there is no telemetry
     #[arg(long, help_heading = "Compatibility")]
@@ -107,6 +109,8 @@ pub(crate) struct ServeSettings {
 pub(crate) struct ServerSettings {
     /// Where to listen, and what to log.
     pub(crate) listen: Listen,
+    /// How much the tools may do.
+    pub(crate) tools: ToolLimits,
     /// Who may call.
     pub(crate) access: Access,
 }
@@ -179,7 +183,7 @@ impl ServerSettings {
     pub(crate) fn load(flags: ServerFlags, matches: &ArgMatches, early: TokenWish) -> Result<Self> {
         let (given, environment) = by_source(&flags.listen, matches);
         let access = Access::choose([given.over(early)?, environment])?;
-        Ok(Self { listen: flags.listen.over(Listen::usual()), access })
+        Ok(Self { listen: flags.listen.over(Listen::usual()), tools: flags.tools, access })
     }
 }
 

@@ -128,6 +128,7 @@ fn runtime(threads: usize) -> Result<Runtime> {
         .context("the threads of the server cannot be started")
 }
 
+/// A sandbox whose root is that of no system.
 fn sandbox(
     id: &str,
     files: impl FileSystem,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use engine::{
     ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, DotDot, Entry, EntryKind,
-    EntryStream, Error, ErrorKind, FileSystem, If, Leader, Links, MetadataChange, NoticeStream,
-    OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step, Target,
-    Unpacked, Usage, Watch, WriteMode, WriteOptions, Written,
+    EntryStream, Error, ErrorKind, FileSystem, If, Leader, Links, Made, MetadataChange,
+    NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step,
+    Target, Unpacked, Usage, Watch, WriteMode, WriteOptions, Written,
 };
 use futures::StreamExt as _;
 use http::Method;
@@ -94,12 +94,13 @@ impl FileSystem for Remote {
         handle::open(self, file, options).await
     }
 
-    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         if parents == Parents::Require {
             return Err(unsupported("insist that parents exist"));
         }
-        self.endpoint.send(self.about(Method::POST, "/v1/fs/mkdir", dir)).await?;
-        Ok(wire::entry(dir.clone(), EntryKind::Directory, 0))
+        let answer = self.endpoint.send(self.about(Method::POST, "/v1/fs/mkdir", dir)).await?;
+        let created = answer.headers().contains_key("x-created");
+        Ok(Made { entry: wire::entry(dir.clone(), EntryKind::Directory, 0), created })
     }
 
     async fn symlink(&self, _link: &SandboxPath, _target: &str) -> Result<Entry> {

@@ -65,7 +65,7 @@ impl Tree {
 
     /// Makes a directory and its parents.
     pub(crate) async fn make_dir(&self, dir: &str) -> Entry {
-        self.create_dir(&at(dir), Parents::Create).await.unwrap()
+        self.create_dir(&at(dir), Parents::Create).await.unwrap().entry
     }
 
     /// Makes a symbolic link.

@@ -48,7 +48,7 @@ pub trait FileSystem: fmt::Debug + Send + Sync + 'static {
     async fn open(&self, file: &SandboxPath, options: OpenOptions) -> Result<Arc<dyn OpenFile>>;
 
     /// Makes a directory. With [`Parents::Create`] an existing directory is a success.
-    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry>;
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made>;
 
     /// Makes a symbolic link that holds `target` as it is. Parents are made.
     async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry>;
@@ -297,6 +297,15 @@ pub struct Written {
     pub created: bool,
     /// Whether a mount pins the file, so that it could not be replaced at once.
     pub in_place: bool,
+}
+
+/// What making a directory did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The directory as it is now.
+    pub entry: Entry,
+    /// Whether it is new.
+    pub created: bool,
 }
 
 /// How a file is opened.

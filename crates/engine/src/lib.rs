@@ -56,7 +56,7 @@ pub use entry_store::{CancellationToken, EntryStore, PathStream, StoredEntry, St
 pub use error::{Error, ErrorKind, Result};
 pub use files::{FileReader, FileWriter, Files};
 pub use filesystem::{
-    ByteStream, Content, Create, Depth, EntryStream, FileSystem, If, Links, MetadataChange,
+    ByteStream, Content, Create, Depth, EntryStream, FileSystem, If, Links, Made, MetadataChange,
     OpenFile, OpenOptions, Page, Parents, Part, Span, Target, WriteMode, WriteOptions, Written,
 };
 pub use host_fs::{Durability, HostFs, HostOptions, Mounts};

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
-    Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath,
-    Snapshots, Span, Step, Target, Usage, Watch, WriteOptions, Written,
+    Links, Made, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result,
+    SandboxPath, Snapshots, Span, Step, Target, Usage, Watch, WriteOptions, Written,
 };
 
 /// A view of what is at a path and beneath it.
@@ -109,7 +109,7 @@ impl FileSystem for Within {
         self.files.open(self.inside(file)?, options).await
     }
 
-    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         self.files.create_dir(self.inside(dir)?, parents).await
     }
 

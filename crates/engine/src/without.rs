@@ -11,8 +11,8 @@ use futures::{StreamExt as _, TryStreamExt as _, future};
 use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Leader,
-    Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath,
-    Snapshots, Span, Step, Target, Usage, Watch, WriteOptions, Written,
+    Links, Made, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result,
+    SandboxPath, Snapshots, Span, Step, Target, Usage, Watch, WriteOptions, Written,
 };
 
 /// A view without some parts, in which nothing can be changed.
@@ -90,7 +90,7 @@ impl FileSystem for Without {
         }
     }
 
-    async fn create_dir(&self, _: &SandboxPath, _: Parents) -> Result<Entry> {
+    async fn create_dir(&self, _: &SandboxPath, _: Parents) -> Result<Made> {
         refused()
     }
 

@@ -12,8 +12,8 @@ use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::audit::{AuditEvent, AuditLog, Outcome, Pending, Recorder, Told, is_refusal};
 use crate::{
     ByteStream, Content, Depth, Edit, Edited, Entry, EntryStream, Error, ErrorKind, If, Leader,
-    Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, Sandbox,
-    SandboxPath, Span, Target, Usage, Watch, WriteOptions, Written,
+    Links, Made, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result,
+    Sandbox, SandboxPath, Span, Target, Usage, Watch, WriteOptions, Written,
 };
 
 /// What a caller may do. Each role may do what the ones before it may.
@@ -109,9 +109,10 @@ impl Workspace {
     }
 
     /// Makes a directory.
-    pub async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+    pub async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         let work = self.sandbox.files.create_dir(dir, parents);
-        self.change("create_dir", Subject::at(dir), work, Told::entry).await
+        let told = |made: &Made| Told::entry(&made.entry);
+        self.change("create_dir", Subject::at(dir), work, told).await
     }
 
     /// Makes a symbolic link.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use engine::{Error, ErrorKind, Result, SandboxPath, Workspace};
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
 use crate::failure::Failure;
 use crate::outcome::{Done, Metadata, ToolResult};
@@ -16,6 +17,9 @@ use crate::tool::ToolEntry;
 
 /// How much of what a caller spelled is told in the audit.
 const LONGEST_SPELLED: usize = 256;
+
+/// Longer than anybody waits, and a time that every clock knows.
+const FOREVER: Duration = Duration::from_hours(24 * 365);
 
 /// How far a call is.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,19 +67,16 @@ impl Call {
     /// Makes it. Whatever goes wrong is a result too.
     pub async fn run(&self, tool: &'static ToolEntry, arguments: Value) -> ToolResult {
         let began = Instant::now();
+        // One for everything: the work, writing down what went wrong, and explaining it.
+        let until = began.checked_add(self.settings.timeout).unwrap_or(began + FOREVER);
         let spelled = self.spelled_outside(&arguments);
         let work = async {
             if self.settings.read_only && !tool.only_looks() {
-                let message =
-                    format!("`{}` changes files, and here they can only be looked at", tool.name);
-                return Err(Error::new(ErrorKind::Forbidden, message).into());
+                return Err(Failure::read_only(tool.name));
             }
             (tool.run)(arguments, self).await
         };
-        let outcome = match tokio::time::timeout(self.settings.timeout, work).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(self.too_slow(tool)),
-        };
+        let outcome = timeout_at(until, work).await.unwrap_or_else(|_| Err(self.too_slow(tool)));
         let metadata = Metadata {
             tool: tool.name.to_owned(),
             duration_ms: began.elapsed().as_secs_f64() * 1000.0,
@@ -95,15 +96,20 @@ impl Call {
                 kind: None,
             },
             Err(failure) => {
-                self.write_down(tool, spelled.as_deref(), &failure).await;
-                failure.explain(self, metadata).await
+                self.log(tool, failure.error());
+                // An event that the audit has no room for until then is counted there as lost.
+                let noted =
+                    self.workspace.note_refusal(tool.name, spelled.as_deref(), failure.error());
+                timeout_at(until, noted).await.ok();
+                failure.explain(self, tool, until, metadata).await
             }
         }
     }
 
     /// The path that an argument means.
     pub(crate) fn path(&self, raw: &str) -> Result<SandboxPath> {
-        locate(self.workspace.sandbox(), raw)
+        let sandbox = self.workspace.sandbox();
+        locate(sandbox, &self.settings.begin_in(sandbox), raw)
     }
 
     /// The same, or where relative paths begin.
@@ -198,9 +204,7 @@ impl Call {
 
     /// The full story is for the operator: what was refused is an event of the audit, and what the
     /// machine said stands in the log.
-    async fn write_down(&self, tool: &'static ToolEntry, spelled: Option<&str>, failure: &Failure) {
-        let err = failure.error();
-        self.workspace.note_refusal(tool.name, spelled, err).await;
+    fn log(&self, tool: &'static ToolEntry, err: &Error) {
         let (tool, kind, sandbox) = (tool.name, err.kind(), &self.workspace.sandbox().id);
         let word = kind.word();
         // Callers choose names: `?` spells the line feeds and escapes that would forge a log.

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use engine::{Error, ErrorKind, Page, SandboxPath};
 use futures::TryStreamExt as _;
+use tokio::time::{Instant, timeout_at};
 
 use crate::call::Call;
 use crate::outcome::{Metadata, ToolResult};
+use crate::tool::ToolEntry;
 
 /// How many names of a directory are looked at for one that is like the one that is missing.
 const MOST_NAMES: usize = 2000;
@@ -41,6 +43,19 @@ impl Failure {
         Self { error, hint: Some(hint.into()) }
     }
 
+    /// The same, if the error is of this kind; others get the usual advice.
+    pub(crate) fn hinting(error: Error, kind: ErrorKind, hint: &'static str) -> Self {
+        let hint = (error.kind() == kind).then(|| hint.to_owned());
+        Self { error, hint }
+    }
+
+    /// A change where nothing may be changed, whoever asks.
+    pub(crate) fn read_only(tool: &str) -> Self {
+        let message = format!("`{tool}` changes files, and here they can only be looked at");
+        let hint = "use a tool that only looks, such as read_file, list_directory or search";
+        Self::with_hint(Error::new(ErrorKind::Forbidden, message), hint)
+    }
+
     /// Arguments that contradict the schema.
     pub(crate) fn bad_arguments<E: std::fmt::Display>(
         err: &serde_path_to_error::Error<E>,
@@ -73,19 +88,21 @@ impl Failure {
         &self.error
     }
 
-    /// The result that it is. It names no path of the host and no words of the machine: the engine's
-    /// errors hold neither.
-    pub(crate) async fn explain(self, call: &Call, metadata: Metadata) -> ToolResult {
+    /// The result that it is, by the time at which the call must end. It names no path of the host
+    /// and no words of the machine: the engine's errors hold neither.
+    pub(crate) async fn explain(
+        self,
+        call: &Call,
+        tool: &ToolEntry,
+        until: Instant,
+        metadata: Metadata,
+    ) -> ToolResult {
         let Self { error, hint: own } = self;
         let kind = error.kind();
         let suggestions = match error.path() {
             Some(path) if kind == ErrorKind::NotFound => {
-                let looked = tokio::time::timeout(
-                    PATIENCE.min(call.settings.timeout),
-                    near_names(call, path),
-                )
-                .await;
-                looked.unwrap_or_default()
+                let enough = until.min(Instant::now() + PATIENCE);
+                timeout_at(enough, near_names(call, path)).await.unwrap_or_default()
             }
             Some(_) | None => Vec::new(),
         };
@@ -105,7 +122,7 @@ impl Failure {
             path,
             hint: Some(hint),
             suggestions,
-            retryable: Some(is_passing(kind)),
+            retryable: Some(is_passing(kind, tool)),
             ..metadata
         };
         ToolResult {
@@ -173,13 +190,16 @@ fn alike<'a>(wanted: &str, found: &'a [SandboxPath]) -> impl Iterator<Item = &'a
     scored.into_iter().take(MOST_SUGGESTIONS).map(|(_, path)| path)
 }
 
-/// Whether the same call may succeed later.
-fn is_passing(kind: ErrorKind) -> bool {
+/// Whether the same call may succeed later, and may be made again without a look.
+fn is_passing(kind: ErrorKind, tool: &ToolEntry) -> bool {
+    if kind == ErrorKind::Timeout {
+        // It may have been done at the last moment, and must not be done twice then.
+        return tool.may_be_repeated();
+    }
     matches!(
         kind,
         ErrorKind::Busy
             | ErrorKind::Locked
-            | ErrorKind::Timeout
             | ErrorKind::Unavailable
             | ErrorKind::SandboxUnavailable
     )
@@ -201,7 +221,7 @@ pub fn hint(kind: ErrorKind) -> &'static str {
         ErrorKind::NotADirectory => "call file_info to see what it is",
         ErrorKind::IsADirectory => "call list_directory to see what is in it",
         ErrorKind::NotAFile => "only regular files can be read and written",
-        ErrorKind::AlreadyExists => "choose another name, or set `force` to replace it",
+        ErrorKind::AlreadyExists => "choose another name, or delete what is there first",
         ErrorKind::DirectoryNotEmpty => "set `recursive` to delete everything in it",
         ErrorKind::InvalidPath => {
             "a name has at most 255 bytes, a path at most 4096, and neither holds a NUL"

@@ -28,5 +28,5 @@ pub use encoding::TextEncoding;
 pub use failure::hint;
 pub use formats::Format;
 pub use outcome::{Metadata, ToolResult, Truncation, Unit, Why};
-pub use settings::{CallSettings, Settings};
+pub use settings::{Beginning, CallSettings, Settings};
 pub use tool::{Effect, TOOLS, ToolEntry, named, offered};

@@ -63,7 +63,7 @@ pub struct Metadata {
     /// Names that are there and look like the one that is not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
-    /// Whether the same call may succeed later.
+    /// Whether the same call may be made again as it is, and may succeed then.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub retryable: Option<bool>,
@@ -102,6 +102,8 @@ pub enum Unit {
     Changes,
     /// Snapshots.
     Snapshots,
+    /// Steps of a batch.
+    Steps,
 }
 
 /// Why there is no more.
@@ -177,6 +179,7 @@ impl Unit {
             Self::Matches => "matches",
             Self::Changes => "changes",
             Self::Snapshots => "snapshots",
+            Self::Steps => "steps",
         }
     }
 }

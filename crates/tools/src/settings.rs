@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use engine::{Error, ErrorKind, Result, Sandbox, SandboxPath};
+use engine::{DotDot, Error, ErrorKind, Result, Sandbox, SandboxPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -31,6 +31,17 @@ pub struct Settings {
     pub max_entries: usize,
     /// Whether nothing may be changed.
     pub read_only: bool,
+    /// Where relative paths begin.
+    pub beginning: Beginning,
+}
+
+/// Where relative paths begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// At the sandbox's home.
+    Home,
+    /// At its root.
+    Root,
 }
 
 /// The longest file by default, of a read and of a write.
@@ -57,6 +68,7 @@ impl Settings {
             max_depth: 64,
             max_entries: 10_000,
             read_only: false,
+            beginning: Beginning::Home,
         }
     }
 
@@ -68,6 +80,30 @@ impl Settings {
             max_depth: 16,
             max_entries: 1000,
             ..Self::for_programs()
+        }
+    }
+
+    /// These settings in a sandbox. Where its tree is that of a whole system, nothing of the system
+    /// itself is reached; where its home is blocked, relative paths begin at its root.
+    #[must_use]
+    pub fn in_sandbox(&self, sandbox: &Sandbox) -> Self {
+        let mut settings = self.clone();
+        if sandbox.is_system {
+            let paths = Self::SYSTEM_DIRECTORIES.iter();
+            let paths = paths.filter_map(|path| SandboxPath::parse(path, DotDot::Refuse).ok());
+            settings.blocked_paths.extend(paths);
+        }
+        if settings.blocked_paths.iter().any(|blocked| sandbox.home.starts_with(blocked)) {
+            settings.beginning = Beginning::Root;
+        }
+        settings
+    }
+
+    /// The directory of a sandbox where relative paths begin.
+    pub fn begin_in(&self, sandbox: &Sandbox) -> SandboxPath {
+        match self.beginning {
+            Beginning::Home => sandbox.home.clone(),
+            Beginning::Root => SandboxPath::root(),
         }
     }
 
@@ -95,16 +131,21 @@ impl Settings {
         narrowed.max_depth = lesser("maxDepth", *max_depth, self.max_depth)?;
         narrowed.max_entries = lesser("maxEntries", *max_entries, self.max_entries)?;
         if let Some(paths) = &wish.allowed_paths {
-            let asked = located(paths, sandbox)?;
+            let asked = self.located(paths, sandbox)?;
             if asked.is_empty() {
                 let message = "`allowedPaths` names no path, so nothing could be done";
                 return Err(Error::new(ErrorKind::InvalidArgument, message));
             }
             narrowed.allowed_paths = both(&self.allowed_paths, asked)?;
         }
-        narrowed.blocked_paths.extend(located(&wish.blocked_paths, sandbox)?);
+        narrowed.blocked_paths.extend(self.located(&wish.blocked_paths, sandbox)?);
         narrowed.read_only |= wish.read_only;
         Ok(narrowed)
+    }
+
+    fn located(&self, paths: &[String], sandbox: &Sandbox) -> Result<Vec<SandboxPath>> {
+        let begin = self.begin_in(sandbox);
+        paths.iter().map(|path| locate(sandbox, &begin, path)).collect()
     }
 }
 
@@ -168,10 +209,6 @@ fn lesser<N: Copy + PartialOrd + Display + From<bool>>(
         }
         wished => Ok(wished.unwrap_or(most)),
     }
-}
-
-fn located(paths: &[String], sandbox: &Sandbox) -> Result<Vec<SandboxPath>> {
-    paths.iter().map(|path| locate(sandbox, path)).collect()
 }
 
 /// What lies in both: where the server allows it, and where the call does.

@@ -5,14 +5,14 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The path that a caller means. What is relative begins at the sandbox's home. `..` takes back one
-/// name; one that would leave the sandbox is refused, not ignored.
-pub(crate) fn locate(sandbox: &Sandbox, raw: &str) -> Result<SandboxPath> {
+/// The path that a caller means. What is relative begins at `begin`. `..` takes back one name; one
+/// that would leave the sandbox is refused, not ignored.
+pub(crate) fn locate(sandbox: &Sandbox, begin: &SandboxPath, raw: &str) -> Result<SandboxPath> {
     if raw.is_empty() {
         let message = "the path is empty (`.` is the directory where relative paths begin)";
         return Err(Error::new(ErrorKind::InvalidPath, message));
     }
-    let begin = if raw.starts_with('/') { String::new() } else { sandbox.outward(&sandbox.home) };
+    let begin = if raw.starts_with('/') { String::new() } else { sandbox.outward(begin) };
     let mut names: Vec<&str> = begin.split('/').filter(|name| !name.is_empty()).collect();
     for name in raw.split('/') {
         match name {

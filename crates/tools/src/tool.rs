@@ -152,6 +152,14 @@ impl ToolEntry {
         self.effect == Effect::Looks
     }
 
+    /// Whether a second time changes nothing more.
+    pub(crate) fn may_be_repeated(&self) -> bool {
+        match self.effect {
+            Effect::Looks => true,
+            Effect::Adds { idempotent } | Effect::Replaces { idempotent } => idempotent,
+        }
+    }
+
     fn schemas(&self) -> &Schemas {
         self.made.get_or_init(self.schemas)
     }

@@ -1,5 +1,7 @@
 //! The words of `sandkeep search`.
 
+use std::num::NonZero;
+
 use clap::Args;
 use engine::{Letters, Pattern, SearchBudget, SearchQuery, Syntax};
 
@@ -68,6 +70,10 @@ pub(crate) struct SearchFlags {
     #[arg(long)]
     no_ignore: bool,
 
+    /// Look at so many levels beneath PATH: 1 is its own names [default: all]
+    #[arg(long, value_name = "COUNT")]
+    max_depth: Option<NonZero<usize>>,
+
     /// Stop after so many results
     #[arg(long, value_name = "COUNT", default_value_t = SearchBudget::default().results,
         value_parser = results)]
@@ -91,6 +97,7 @@ impl SearchFlags {
             content: (!self.names).then(|| self.pattern()),
             hidden: self.hidden,
             heed_ignore_files: !self.no_ignore,
+            depth: self.max_depth.map(NonZero::get),
             budget: SearchBudget {
                 results: self.max_results,
                 bytes: self.max_bytes.map_or(usual.bytes, |size| size.0),

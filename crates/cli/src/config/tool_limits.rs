@@ -138,6 +138,7 @@ impl ToolLimits {
             max_depth: self.max_depth.map_or(usual.max_depth, NonZero::get),
             max_entries: self.max_entries.map_or(usual.max_entries, NonZero::get),
             read_only: usual.read_only,
+            beginning: usual.beginning,
         })
     }
 }

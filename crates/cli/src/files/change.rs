@@ -25,7 +25,7 @@ pub(super) async fn remove(flags: &RemoveFlags, tree: &Tree, out: &mut Output) -
 pub(super) async fn make_dir(raw: &str, tree: &Tree, out: &mut Output) -> Result<()> {
     let path = tree.locate(raw)?;
     let made = tree.files.create_dir(&path, Parents::Create).await;
-    let entry = made.map_err(|err| err.on(&path))?;
+    let entry = made.map_err(|err| err.on(&path))?.entry;
     let remark = format!("{}/ is there", shown(entry.path.as_str()));
     out.done(&remark, &EntryJson::new(&entry))
 }

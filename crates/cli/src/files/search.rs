@@ -106,6 +106,7 @@ fn remark(summary: &SearchSummary) {
         }
         SearchEnd::Bytes => eprintln!("stopped early ({searched}); raise --max-bytes"),
         SearchEnd::Time => eprintln!("stopped early ({searched}); raise --max-time"),
+        SearchEnd::Depth => eprintln!("there may be more, deeper ({searched}); raise --max-depth"),
     }
     if *unreadable > 0 {
         eprintln!("{} could not be read", counted(*unreadable, "file"));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
-use engine::{HostFs, HostOptions, Limits, MainKind, Mounts, SandboxKind};
+use engine::{HostFs, HostOptions, Limits, MainKind, Mounts, Sandbox, SandboxKind};
 
 use crate::config::{Confine, Durability, FoundFile, ServeSettings};
 use crate::failure::OrHint as _;
@@ -50,7 +50,8 @@ pub(super) fn serve(settings: ServeSettings) -> Result<()> {
     let (files, store) = runtime.block_on(records.open(files))?;
     let kind = SandboxKind::Host { root: root.display().to_string(), made: false };
     let kind = MainKind::Apart(kind, confine.limits().over(Limits::default()));
-    let main = (sandbox(confine.sandbox(), files, prefix, home)?, kind);
+    let main = sandbox(confine.sandbox(), files, prefix, home)?;
+    let main = (Sandbox { is_system: place::is_system(&root), ..main }, kind);
     let registry = records::registry(store, main, host_roots, (&confine, &many, &attach))?;
     let launch = Launch {
         welcome: Welcome::new(&listener, &access, Scope::Directory { root, made })?,

@@ -17,7 +17,8 @@ use super::{Launch, harden, network, place, records, runtime, sandbox};
 
 /// Serves the whole machine until a signal comes.
 pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
-    let ServerSettings { listen, access } = settings;
+    let ServerSettings { listen, tools, access } = settings;
+    let tools = tools.options()?;
     let mut log = Log::start(&listen)?;
     let addresses = network::addresses(&listen)?;
     if access == Access::Open && !addresses.iter().all(|address| address.ip().is_loopback()) {
@@ -58,7 +59,7 @@ pub(crate) fn serve(settings: ServerSettings) -> Result<()> {
         registry,
         many: Many::usual(),
         audit: None,
-        tools: server::ToolOptions::default(),
+        tools,
         listen,
     };
     runtime(threads)?.block_on(launch.run(&log))

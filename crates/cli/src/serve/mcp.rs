@@ -77,7 +77,8 @@ fn settings(flags: &CallFlags, sandbox: &Sandbox) -> Result<Settings> {
         blocked_paths: flags.blocked_path.clone(),
         ..CallSettings::default()
     };
-    settings.narrowed(&paths, sandbox).context("--allowed-path and --blocked-path").or_hint(|| {
+    let settings = settings.in_sandbox(sandbox).narrowed(&paths, sandbox);
+    settings.context("--allowed-path and --blocked-path").or_hint(|| {
         "name paths as the client sees them, or relative to the root of the tree".into()
     })
 }
@@ -164,6 +165,7 @@ impl Ground {
             Self::Directory { root, .. } => place::prefix(root, wished)?,
             Self::Stored(..) | Self::Served { .. } => place::given_prefix(wished.unwrap_or("/"))?,
         };
+        let is_system = matches!(&self, Self::Directory { root, .. } if place::is_system(root));
         let files: Arc<dyn FileSystem> = match self {
             Self::Directory { root, staging, snapshots, .. } => {
                 Arc::new(directory(&root, staging, snapshots.map(|(url, _)| url), &id).await?)
@@ -174,7 +176,7 @@ impl Ground {
                 advised(found, &endpoint)?
             }
         };
-        Ok(Sandbox { id, files, prefix, home: SandboxPath::root(), is_system: false })
+        Ok(Sandbox { id, files, prefix, home: SandboxPath::root(), is_system })
     }
 }
 

@@ -28,6 +28,11 @@ pub(super) fn given_prefix(text: &str) -> Result<SandboxPath> {
     SandboxPath::parse(text, DotDot::Refuse).context("--root-prefix cannot be a path")
 }
 
+/// Whether a directory is the root of this machine, whose own directories are nothing for tools.
+pub(super) fn is_system(root: &Path) -> bool {
+    root.parent().is_none()
+}
+
 /// Where relative paths begin without a session: the user's home if it lies in `root`.
 pub(super) fn home(root: &Path) -> SandboxPath {
     surroundings::home().and_then(|home| inside(root, &home)).unwrap_or_else(SandboxPath::root)

@@ -315,3 +315,19 @@ fn a_call_that_is_cancelled_is_dropped_and_so_is_one_whose_client_goes() {
     other.child.wait().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn the_root_of_the_machine_is_offered_without_the_system() {
+    let site = Site::new();
+    fs::write(site.inner("a.txt"), "hello\n").unwrap();
+    let mut pipe = Pipe::open(&site, &["/", "--root-prefix", "/machine"]);
+    for path in ["/machine/etc/passwd", "etc/passwd", "/machine/proc/self/environ", "usr"] {
+        let refused = pipe.call("file_info", &json!({"path": path}));
+        assert_eq!(refused["metadata"]["kind"], "outside_sandbox", "{path}: {refused}");
+    }
+    let listed = pipe.call("list_directory", &json!({})).to_string();
+    assert!(!listed.contains("/machine/etc"), "{listed}");
+    let here = site.inner("a.txt");
+    let there = pipe.call("exists", &json!({"path": here.strip_prefix("/").unwrap()}));
+    assert_eq!(there["success"], true, "{there}");
+}

@@ -55,6 +55,21 @@ fn a_program_reads_line_by_line_and_learns_why_it_ended() {
 }
 
 #[test]
+fn a_search_goes_no_deeper_than_it_is_told() {
+    let keep = filled();
+    let flat = ["search", "main", "--max-depth", "1"];
+    let output = keep.run(&flat, b"");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "/notes.md:2: main things\n");
+    assert!(errors(&output).contains("raise --max-depth"), "{}", errors(&output));
+    let server = keep.site.serve_store(&keep.url, &[]);
+    let mut command = keep.site.sandkeep();
+    command.args(flat).args(["--json", "--endpoint", server.url(), "--token", TOKEN]);
+    let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let end: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    assert_eq!((&end["reason"], &end["results"]), (&"depth".into(), &1.into()), "{said}");
+}
+
+#[test]
 fn people_are_told_what_they_did_not_see() {
     let keep = filled();
     let output = keep.run(&["search", "main", "--max-results", "1"], b"");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use engine::{
     ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, Entry, EntryStream, FileSystem, If,
-    Leader, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Point,
+    Leader, Links, Made, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Point,
     Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked, Usage, Watch, WriteMode,
     WriteOptions, Written,
 };
@@ -97,9 +97,12 @@ impl FileSystem for SandboxFs {
         handle::open(self, file, options).await
     }
 
-    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         let request = with_parents(self.change(Method::POST, "fs-mkdir", dir)?, parents);
-        Ok(self.tell::<Stat>(request, dir).await?.entry(dir.clone()))
+        let answer = self.send(request, dir).await?;
+        let created = answer.headers().contains_key("x-created");
+        let stat: Stat = self.endpoint.parse(answer).await?;
+        Ok(Made { entry: stat.entry(dir.clone()), created })
     }
 
     async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {

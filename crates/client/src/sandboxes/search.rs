@@ -38,6 +38,7 @@ struct SearchRequest<'a> {
     glob: Option<&'a str>,
     hidden: bool,
     ignore: bool,
+    max_depth: Option<usize>,
     max_results: usize,
     max_bytes: u64,
     max_millis: u64,
@@ -45,7 +46,7 @@ struct SearchRequest<'a> {
 
 impl<'a> SearchRequest<'a> {
     fn new(query: &'a SearchQuery) -> Self {
-        let SearchQuery { names, content, hidden, heed_ignore_files, budget } = query;
+        let SearchQuery { names, content, hidden, heed_ignore_files, depth, budget } = query;
         let is = |wanted: fn(&Pattern) -> bool| content.as_ref().is_some_and(wanted);
         let letters = match content.as_ref().map(|pattern| pattern.letters) {
             None | Some(Letters::Exact) => "exact",
@@ -60,6 +61,7 @@ impl<'a> SearchRequest<'a> {
             glob: names.as_deref(),
             hidden: *hidden,
             ignore: *heed_ignore_files,
+            max_depth: *depth,
             max_results: budget.results,
             max_bytes: budget.bytes,
             max_millis: u64::try_from(budget.time.as_millis()).unwrap_or(u64::MAX),

@@ -20,7 +20,7 @@ promises! {
     appends_at_once_lose_nothing;
     writes_to_different_files_all_arrive;
     writes_that_need_the_same_parents_all_arrive;
-    a_directory_made_by_many_is_there_for_all;
+    a_directory_made_by_many_is_there_for_all_and_new_for_one;
     writers_to_one_file_leave_one_of_them_whole;
     two_directories_moved_into_each_other_lose_nothing;
     a_copy_of_a_file_that_is_written_is_whole;
@@ -192,13 +192,14 @@ async fn writes_that_need_the_same_parents_all_arrive(tree: Tree) {
     assert_eq!(tree.names("/a/b/c").await.len(), 16);
 }
 
-async fn a_directory_made_by_many_is_there_for_all(tree: Tree) {
+async fn a_directory_made_by_many_is_there_for_all_and_new_for_one(tree: Tree) {
     let outcomes = at_once(16, |_| {
         let tree = tree.clone();
         async move { tree.create_dir(&at("/a/b/c/d"), Parents::Create).await }
     })
     .await;
-    outcomes.into_iter().collect::<Result<Vec<_>>>().unwrap();
+    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>>>().unwrap();
+    assert_eq!(outcomes.iter().filter(|made| made.created).count(), 1);
 }
 
 async fn writers_to_one_file_leave_one_of_them_whole(tree: Tree) {

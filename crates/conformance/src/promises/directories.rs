@@ -10,6 +10,7 @@ promises! {
     a_directory_is_made_with_its_parents;
     a_made_directory_is_answered;
     a_directory_that_exists_is_a_success;
+    a_directory_is_new_once;
     a_directory_that_exists_keeps_what_it_holds;
     the_root_exists_already;
     a_directory_does_not_take_the_place_of_a_file;
@@ -45,6 +46,14 @@ async fn a_directory_that_exists_is_a_success(tree: Tree) {
     tree.make_dir("/a/b").await;
     assert_eq!(tree.make_dir("/a/b").await.kind, EntryKind::Directory);
     assert_eq!(tree.make_dir("/a").await.kind, EntryKind::Directory);
+}
+
+async fn a_directory_is_new_once(tree: Tree) {
+    for (dir, is_new) in [("/a/b", true), ("/a/b", false), ("/a", false), ("/a/c", true)] {
+        let made = tree.create_dir(&at(dir), Parents::Create).await.unwrap();
+        assert_eq!(made.created, is_new, "{dir}");
+    }
+    assert!(!tree.create_dir(&at("/"), Parents::Create).await.unwrap().created);
 }
 
 async fn a_directory_that_exists_keeps_what_it_holds(tree: Tree) {

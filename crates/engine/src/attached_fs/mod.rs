@@ -24,8 +24,8 @@ pub use self::target::{AttachTarget, ContainerName, ContainerState, Containers};
 use crate::archive::{ArchiveFormat, ArchiveLimits, Unpacked};
 use crate::{
     ByteStream, Content, Depth, Durability, Entry, EntryStream, Error, ErrorKind, FileSystem, If,
-    Leader, Limits, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents,
-    Result, SandboxId, SandboxPath, Snapshots, Span, Step, Store, Target, Usage, Watch,
+    Leader, Limits, Links, Made, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page,
+    Parents, Result, SandboxId, SandboxPath, Snapshots, Span, Step, Store, Target, Usage, Watch,
     WriteOptions, Written,
 };
 
@@ -190,7 +190,7 @@ impl FileSystem for AttachedFs {
         Ok(Arc::new(GuardedFile::new(&hold, file)))
     }
 
-    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         let (files, hold) = self.files().await?;
         lasting(&hold, files.create_dir(dir, parents)).await
     }

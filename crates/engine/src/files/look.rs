@@ -81,7 +81,8 @@ impl Files {
     /// ```
     pub async fn create_directory(&self, path: &str) -> Result<Entry> {
         let path = SandboxPath::clamped(path)?;
-        at(&path, self.tree.create_dir(&path, Parents::Create).await)
+        let made = self.tree.create_dir(&path, Parents::Create).await;
+        at(&path, made.map(|made| made.entry))
     }
 
     /// The names in a directory, sorted by their bytes, whatever the machine's language.

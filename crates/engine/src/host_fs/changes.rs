@@ -6,14 +6,16 @@ use super::meaning::{Meaning as _, entry, host_path, host_time, meaning};
 use super::write::check_expected;
 use crate::blocking::Waiting;
 use crate::{
-    Depth, Entry, Error, ErrorKind, If, Links, MetadataChange, Parents, Result, SandboxPath,
+    Depth, Entry, Error, ErrorKind, If, Links, Made, MetadataChange, Parents, Result, SandboxPath,
     Target, name,
 };
 
 impl Tree {
-    pub(super) fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+    pub(super) fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         let existing = |err: Error| match (parents, self.stat(dir, Links::Follow)) {
-            (Parents::Create, Ok(entry)) if entry.kind == crate::EntryKind::Directory => Ok(entry),
+            (Parents::Create, Ok(entry)) if entry.kind == crate::EntryKind::Directory => {
+                Ok(Made { entry, created: false })
+            }
             _ => Err(err),
         };
         if dir.is_root() {
@@ -31,7 +33,7 @@ impl Tree {
         taken.keep();
         let stat = spot.stat().meaning()?.ok_or_else(gone)?;
         spot.keep_parents();
-        Ok(entry(dir.clone(), &stat))
+        Ok(Made { entry: entry(dir.clone(), &stat), created: true })
     }
 
     pub(super) fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {

@@ -31,9 +31,9 @@ use crate::snapshot::HostSnapshots;
 use crate::within::Within;
 use crate::{
     AttachedOptions, ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem,
-    If, Leader, Limits, Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents,
-    Result, SandboxId, SandboxPath, Snapshots, Span, Step, Store, Target, Usage, Watch, WriteMode,
-    WriteOptions, Written, blocking,
+    If, Leader, Limits, Links, Made, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page,
+    Parents, Result, SandboxId, SandboxPath, Snapshots, Span, Step, Store, Target, Usage, Watch,
+    WriteMode, WriteOptions, Written, blocking,
 };
 
 /// A tree in a real directory. Cheap to clone.
@@ -241,7 +241,7 @@ impl FileSystem for HostFs {
         self.on_tree(move |tree| handle::open(tree, file, options)).await
     }
 
-    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         let dir = dir.clone();
         self.on_tree(move |tree| tree.create_dir(&dir, parents)).await
     }

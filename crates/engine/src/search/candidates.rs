@@ -2,18 +2,29 @@
 
 use std::sync::Arc;
 
-use futures::stream;
+use futures::stream::{self, BoxStream};
 
 use super::ignores::Ignores;
 use super::query::SearchQuery;
 use crate::glob::NameGlob;
 use crate::walk::Walk;
-use crate::{Entry, EntryKind, EntryStream, FileSystem, Result, SandboxPath};
+use crate::{Entry, EntryKind, FileSystem, Result, SandboxPath};
 
-/// The entries of a tree whose names are looked for.
+/// An entry that a search comes by.
+pub(super) struct Candidate {
+    pub(super) entry: Entry,
+    /// Whether its name is looked for.
+    pub(super) fits: bool,
+    /// Whether it is a directory that lies too deep to be gone into.
+    pub(super) is_floor: bool,
+}
+
+/// The entries of a tree that a search comes by.
 pub(super) struct Candidates {
     files: Arc<dyn FileSystem>,
     walk: Walk,
+    /// How deep a directory lies that is not gone into.
+    deepest: usize,
     /// Where the search begins: names are matched from here on.
     top: SandboxPath,
     names: Option<NameGlob>,
@@ -35,18 +46,21 @@ impl Candidates {
             true => Some(Ignores::down_to(&*files, &dir).await?),
             false => None,
         };
-        let walk = Walk::begin(Arc::clone(&files), top).await?;
+        let mut walk = Walk::begin(Arc::clone(&files), top).await?;
+        let deepest = query.depth.map_or(usize::MAX, |levels| dir.depth().saturating_add(levels));
+        walk.stop_at(deepest);
         // Whoever names a file means it, whatever it is called.
-        Ok(Self { files, walk, top: dir, names, hidden: query.hidden || !is_dir, ignores })
+        let hidden = query.hidden || !is_dir;
+        Ok(Self { files, walk, deepest, top: dir, names, hidden, ignores })
     }
 
-    pub(super) fn into_stream(self) -> EntryStream {
+    pub(super) fn into_stream(self) -> BoxStream<'static, Result<Candidate>> {
         Box::pin(stream::try_unfold(self, |mut candidates| async {
-            Ok(candidates.next().await?.map(|entry| (entry, candidates)))
+            Ok(candidates.next().await?.map(|candidate| (candidate, candidates)))
         }))
     }
 
-    async fn next(&mut self) -> Result<Option<Entry>> {
+    async fn next(&mut self) -> Result<Option<Candidate>> {
         while let Some(entry) = self.walk.next().await? {
             if self.is_left_out(&entry) {
                 self.walk.pass_by();
@@ -56,8 +70,10 @@ impl Candidates {
                 ignores.enter(&*self.files, &entry.path).await?;
             }
             let rest = entry.path.strip(&self.top).unwrap_or_default();
-            if self.names.as_ref().is_none_or(|names| names.fits(rest)) {
-                return Ok(Some(entry));
+            let fits = self.names.as_ref().is_none_or(|names| names.fits(rest));
+            let is_floor = entry.kind == EntryKind::Directory && entry.path.depth() >= self.deepest;
+            if fits || is_floor {
+                return Ok(Some(Candidate { entry, fits, is_floor }));
             }
         }
         Ok(None)

@@ -65,6 +65,8 @@ pub enum SearchEnd {
     Bytes,
     /// The time was up.
     Time,
+    /// Everything was searched but what lies deeper than was asked for.
+    Depth,
 }
 
 impl SearchEnd {
@@ -75,12 +77,13 @@ impl SearchEnd {
             Self::Results => "results",
             Self::Bytes => "bytes",
             Self::Time => "time",
+            Self::Depth => "depth",
         }
     }
 
     /// The reason that a word of the wire names.
     pub fn from_word(word: &str) -> Option<Self> {
-        let all = [Self::Complete, Self::Results, Self::Bytes, Self::Time];
+        let all = [Self::Complete, Self::Results, Self::Bytes, Self::Time, Self::Depth];
         all.into_iter().find(|end| end.word() == word)
     }
 }
@@ -93,6 +96,8 @@ pub(super) struct Looked {
     files: u64,
     binary: u64,
     unreadable: u64,
+    /// Whether it is a directory that lies too deep to be gone into.
+    pub(super) is_floor: bool,
 }
 
 impl Looked {
@@ -123,6 +128,8 @@ pub(super) struct Tally {
     budget: SearchBudget,
     until: Instant,
     summary: SearchSummary,
+    /// How it ends if nothing ends it before.
+    at_last: SearchEnd,
     waiting: VecDeque<Finding>,
     /// What is still to come; none when the end was told.
     looked: Option<BoxStream<'static, Result<Looked>>>,
@@ -143,6 +150,7 @@ impl Tally {
             budget: SearchBudget { results, ..*budget },
             until: Instant::now() + budget.time,
             summary,
+            at_last: SearchEnd::Complete,
             waiting: VecDeque::new(),
             looked: Some(looked),
         }
@@ -165,7 +173,7 @@ impl Tally {
                 // What is always ready never times out.
                 _ if now >= self.until => self.end(SearchEnd::Time),
                 Err(_) => self.end(SearchEnd::Time),
-                Ok(None) => self.end(SearchEnd::Complete),
+                Ok(None) => self.end(self.at_last),
                 Ok(Some(looked)) => self.add(looked?),
             }
         }
@@ -176,6 +184,9 @@ impl Tally {
         self.summary.bytes += looked.bytes;
         self.summary.binary += looked.binary;
         self.summary.unreadable += looked.unreadable;
+        if looked.is_floor {
+            self.at_last = SearchEnd::Depth;
+        }
         for finding in looked.found {
             if self.summary.results >= self.budget.results as u64 {
                 return self.end(SearchEnd::Results);

@@ -22,7 +22,7 @@ use futures::stream::{BoxStream, StreamExt as _};
 pub use self::findings::{Finding, FoundLine, SearchEnd, SearchSummary};
 pub use self::query::{Letters, Pattern, SearchBudget, SearchQuery, Syntax};
 
-use self::candidates::Candidates;
+use self::candidates::{Candidate, Candidates};
 use self::content::LineSearch;
 use self::findings::{Looked, Tally};
 use crate::{EntryKind, FileSystem, Links, Result, SandboxPath};
@@ -46,16 +46,19 @@ pub async fn search(
     let lines = lines.transpose()?.map(Arc::new);
     let top = files.stat(path, Links::Follow).await?;
     let candidates = Candidates::begin(Arc::clone(&files), &top, query).await?;
-    let looked = candidates.into_stream().map(move |entry| {
+    let looked = candidates.into_stream().map(move |candidate| {
         let (files, lines) = (Arc::clone(&files), lines.clone());
         async move {
-            match (entry?, lines) {
-                (entry, None) => Ok(Looked::name(entry)),
-                (entry, Some(lines)) if entry.kind == EntryKind::File => {
-                    lines.look_into(&files, &entry).await
+            let Candidate { entry, fits, is_floor } = candidate?;
+            let mut looked = match lines {
+                None if fits => Looked::name(entry),
+                Some(lines) if fits && entry.kind == EntryKind::File => {
+                    lines.look_into(&files, &entry).await?
                 }
-                (_, Some(_)) => Ok(Looked::nothing()),
-            }
+                None | Some(_) => Looked::nothing(),
+            };
+            looked.is_floor = is_floor;
+            Ok(looked)
         }
     });
     Ok(Tally::new(&query.budget, looked.buffered(AT_ONCE).boxed()).into_stream().boxed())

@@ -14,6 +14,8 @@ pub struct SearchQuery {
     pub hidden: bool,
     /// Whether what `.gitignore` and `.ignore` files name, and `.git` itself, is left out.
     pub heed_ignore_files: bool,
+    /// How many levels: one is the names of the directory where it begins. Without it, all of them.
+    pub depth: Option<usize>,
     /// How much may be found and read.
     pub budget: SearchBudget,
 }

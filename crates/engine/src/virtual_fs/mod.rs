@@ -53,8 +53,9 @@ use crate::tree::{Body, End, Node, Source, Stop, Way, glance, outside, resolve_w
 use crate::within::Within;
 use crate::{
     ByteStream, Content, Depth, Entry, EntryStream, Error, ErrorKind, FileSystem, If, Limits,
-    Links, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result, SandboxPath,
-    Snapshots, Span, Step, Target, UnixTime, Usage, Watch, WriteOptions, Written, blocking,
+    Links, Made, MetadataChange, NoticeStream, OpenFile, OpenOptions, Page, Parents, Result,
+    SandboxPath, Snapshots, Span, Step, Target, UnixTime, Usage, Watch, WriteOptions, Written,
+    blocking,
 };
 
 /// A virtual tree. Cheap to clone.
@@ -207,9 +208,9 @@ impl FileSystem for VirtualFs {
         self.open_file(file, options).await
     }
 
-    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         let change = Change::CreateDir { dir: dir.clone(), parents };
-        self.change(change).await?.entry()
+        self.change(change).await?.made()
     }
 
     async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use sandkeep_engine::{
     ArchiveFormat, ArchiveLimits, ByteStream, Content, Depth, DotDot, Entry, EntryStream, Error,
-    FileSystem, If, Leader, Links, MetadataChange, Notice, NoticeKind, NoticeStream, OpenFile,
-    OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step, Target, Unpacked,
-    Usage, Watch, WriteOptions, Written,
+    FileSystem, If, Leader, Links, Made, MetadataChange, Notice, NoticeKind, NoticeStream,
+    OpenFile, OpenOptions, Page, Parents, Result, SandboxPath, Snapshots, Span, Step, Target,
+    Unpacked, Usage, Watch, WriteOptions, Written,
 };
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
@@ -151,8 +151,9 @@ impl FileSystem for Part {
         Ok(Arc::new(PartFile(opened)))
     }
 
-    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Entry> {
-        self.view.create_dir(&down(dir)?, parents).await.map(entry_up).map_err(error_up)
+    async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
+        let made = self.view.create_dir(&down(dir)?, parents).await.map_err(error_up)?;
+        Ok(Made { entry: entry_up(made.entry), ..made })
     }
 
     async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {

@@ -215,6 +215,32 @@ async fn a_search_says_why_it_ended() {
 }
 
 #[tokio::test]
+async fn what_lies_too_deep_is_not_searched_and_that_is_told() {
+    let (trees, _dir) = trees().await;
+    for files in &trees {
+        for file in ["/a.txt", "/d/b.txt", "/d/e/c.txt", "/.hidden/x/c.txt"] {
+            write(&**files, file, "x\n").await;
+        }
+        let looked = async |path: &str, depth, query: SearchQuery| {
+            let (told, summary) =
+                found(files, path, &SearchQuery { depth: Some(depth), ..query }).await;
+            (told, summary.end)
+        };
+        let (told, end) = looked("/", 1, lines("x")).await;
+        assert_eq!((told.as_slice(), end), (&["/a.txt:1:x".to_owned()][..], SearchEnd::Depth));
+        let (told, end) = looked("/", 2, names("*.txt")).await;
+        assert_eq!((told.len(), end), (2, SearchEnd::Depth));
+        // From where it begins on; and where nothing lies deeper it is complete.
+        let (told, end) = looked("/d", 2, lines("x")).await;
+        assert_eq!((told.len(), end), (2, SearchEnd::Complete));
+        let (told, end) = looked("/", 3, names("*.txt")).await;
+        assert_eq!((told.len(), end), (3, SearchEnd::Complete));
+        let (told, end) = looked("/a.txt", 1, lines("x")).await;
+        assert_eq!((told.len(), end), (1, SearchEnd::Complete));
+    }
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_refused() {
     let files: Arc<dyn FileSystem> = Arc::new(memory().await);
     let refused = async |path, query| {

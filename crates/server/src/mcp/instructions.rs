@@ -34,7 +34,7 @@ pub(super) fn about(standing: &Standing) -> String {
          Nothing outside can be reached.",
         sandbox.id,
         sandbox.outward(&engine::SandboxPath::root()),
-        sandbox.outward(&sandbox.home),
+        sandbox.outward(&settings.begin_in(sandbox)),
     );
     tell_paths(&mut text, settings, sandbox);
     if settings.read_only {

@@ -24,9 +24,9 @@ const DIRECTORY: &str = "inode/directory";
 
 /// The paths under which resources are listed: those that are allowed, or where relative paths begin.
 pub(super) fn tops(standing: &Standing) -> Vec<String> {
-    let sandbox = standing.workspace.sandbox();
-    match standing.settings.allowed_paths.as_slice() {
-        [] => vec![sandbox.outward(&sandbox.home)],
+    let (sandbox, settings) = (standing.workspace.sandbox(), &standing.settings);
+    match settings.allowed_paths.as_slice() {
+        [] => vec![sandbox.outward(&settings.begin_in(sandbox))],
         allowed => allowed.iter().map(|path| sandbox.outward(path)).collect(),
     }
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Durability, HostFs, HostOptions, Limits, Mounts, Sandbox, SandboxId, SandboxPath};
+use engine::{
+    Durability, HostFs, HostOptions, Limits, Mounts, Sandbox, SandboxId, SandboxPath, Store,
+};
 use serde_json::Value;
 use server::{Access, App, Options, SetupError};
 use tempfile::TempDir;
@@ -37,18 +39,34 @@ impl Server {
     }
 
     pub(crate) async fn limited(options: Options, limits: Limits) -> Self {
-        Self::of(options, limits, false).await
+        Self::of(options, limits, |sandbox, _| sandbox).await
     }
 
     /// One whose directory is the root of a whole system.
     pub(crate) async fn of_a_system() -> Self {
-        Self::of(Options::new(Access::Open), Limits::default(), true).await
+        let (options, limits) = (Options::new(Access::Open), Limits::default());
+        Self::of(options, limits, |sandbox, _| Sandbox { is_system: true, ..sandbox }).await
     }
 
-    async fn of(options: Options, limits: Limits, is_system: bool) -> Self {
+    /// One that keeps snapshots of its directory.
+    pub(crate) async fn keeping() -> Self {
+        let (options, limits) = (Options::new(Access::Open), Limits::default());
+        Self::of(options, limits, |sandbox, files| {
+            let files = files.with_snapshots(Store::in_memory(), sandbox.id.clone());
+            Sandbox { files: Arc::new(files), ..sandbox }
+        })
+        .await
+    }
+
+    async fn of(
+        options: Options,
+        limits: Limits,
+        changed: impl FnOnce(Sandbox, HostFs) -> Sandbox,
+    ) -> Self {
         let staging = tempfile::tempdir().unwrap();
         let directory = tempfile::tempdir_in(staging.path()).unwrap();
-        let sandbox = Sandbox { is_system, ..sandbox(&directory, &staging, limits) };
+        let files = files(&directory, &staging, limits);
+        let sandbox = changed(sandbox(&directory, files.clone()), files);
         let app = App::new(sandbox, options).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -116,17 +134,21 @@ impl Server {
     }
 }
 
-fn sandbox(directory: &TempDir, staging: &TempDir, limits: Limits) -> Sandbox {
+fn files(directory: &TempDir, staging: &TempDir, limits: Limits) -> HostFs {
     let host = HostOptions {
         limits,
         durability: Durability::Relaxed,
         mounts: Mounts::Stay,
         staging: vec![staging.path().join("staging")],
     };
+    HostFs::open(directory.path(), host).unwrap()
+}
+
+fn sandbox(directory: &TempDir, files: HostFs) -> Sandbox {
     let root = directory.path().to_str().unwrap();
     Sandbox {
         id: SandboxId::parse("test").unwrap(),
-        files: Arc::new(HostFs::open(directory.path(), host).unwrap()),
+        files: Arc::new(files),
         prefix: SandboxPath::parse(root, engine::DotDot::Refuse).unwrap(),
         home: SandboxPath::root(),
         is_system: false,
@@ -136,7 +158,8 @@ fn sandbox(directory: &TempDir, staging: &TempDir, limits: Limits) -> Sandbox {
 /// A server that is only set up.
 pub(crate) fn app(options: Options) -> Result<Arc<App>, SetupError> {
     let (directory, staging) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    App::new(sandbox(&directory, &staging, Limits::default()), options)
+    let files = files(&directory, &staging, Limits::default());
+    App::new(sandbox(&directory, files), options)
 }
 
 /// One request.

@@ -6,16 +6,19 @@ use engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::room::Room;
 use super::write_file::{bytes_of, check_size, expected, length_of};
 use crate::call::Call;
 use crate::failure::Failure;
-use crate::outcome::{Done, Metadata};
+use crate::outcome::{Done, Metadata, Truncation, Unit};
 use crate::reach::Manner;
 use crate::shown::{Kind, size};
 use crate::tool::{Effect, Needs, Tool};
 
 /// The most steps of a batch.
 const MOST_STEPS: usize = 1000;
+/// What to do where something is there already. Not every step has a `force` that helps.
+const WHERE_TAKEN: &str = "choose another name, or delete what is there in a step before";
 
 /// Make many changes as one: all of them, in order, or none. Nobody sees a state between.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -110,19 +113,33 @@ impl Tool for Batch {
         }
         let Plan { steps, paths, places, bytes } = planned;
         let held = common(call, &paths)?;
-        let left = held.batch(steps).await?;
-        let output = BatchOutput {
-            steps: places
-                .iter()
-                .zip(left)
-                .filter_map(|(place, entry)| Some(shown(call, place.as_ref()?, entry)))
-                .collect(),
-        };
-        let count = output.steps.len() as u64;
-        let metadata =
-            Metadata { items: Some(count), bytes_written: Some(bytes), ..Metadata::default() };
-        Ok(Done::new(output, format!("did all {count} steps")).with(metadata))
+        let taken = |err| Failure::hinting(err, ErrorKind::AlreadyExists, WHERE_TAKEN);
+        let left = held.batch(steps).await.map_err(taken)?;
+        let left = places.iter().zip(left);
+        let left = left.filter_map(|(place, entry)| Some(shown(call, place.as_ref()?, entry)));
+        done(call, left.collect(), bytes)
     }
+}
+
+/// What all steps left, as far as one answer holds it.
+fn done(call: &Call, mut steps: Vec<StepOutput>, bytes: u64) -> Result<Done<BatchOutput>, Failure> {
+    let count = steps.len() as u64;
+    let mut room = Room::new(None, call.settings.max_entries, call.settings.max_result_bytes)?;
+    let cost = |step: &StepOutput| step.path.len() + step.version.as_ref().map_or(0, String::len);
+    let cut = steps
+        .iter()
+        .enumerate()
+        .find_map(|(told, step)| room.take(cost(step)).err().map(|reason| (told, reason)));
+    let truncated = cut.map(|(told, reason)| {
+        steps.truncate(told);
+        let (returned, total) = (told as u64, Some(count));
+        Truncation { returned, total, unit: Unit::Steps, reason, next: None }
+    });
+    let mut lines = vec![format!("did all {count} steps")];
+    lines.extend(truncated.as_ref().map(Truncation::in_words));
+    let (items, bytes_written) = (Some(count), Some(bytes));
+    let metadata = Metadata { items, bytes_written, truncated, ..Metadata::default() };
+    Ok(Done::new(BatchOutput { steps }, lines.join("\n")).with(metadata))
 }
 
 /// What is to be done, in the engine's words.

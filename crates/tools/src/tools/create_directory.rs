@@ -4,6 +4,7 @@ use engine::{EntryKind, Error, ErrorKind, Links, Parents, SandboxPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::write_file::parents;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::outcome::Done;
@@ -38,7 +39,7 @@ impl Tool for CreateDirectory {
 
     async fn run(self, call: &Call) -> Result<Done<CreateDirectoryOutput>, Failure> {
         let dir = call.path(&self.path)?;
-        let created = make(call, &dir, self.recursive.unwrap_or(true)).await?;
+        let created = make(call, &dir, parents(self.recursive)).await?;
         let path = call.shown(&dir);
         let text =
             if created { format!("made {path}") } else { format!("{path} was there already") };
@@ -46,26 +47,11 @@ impl Tool for CreateDirectory {
     }
 }
 
-/// Makes the parents first and then the directory alone, since only that says whether it is new.
-async fn make(call: &Call, dir: &SandboxPath, recursive: bool) -> engine::Result<bool> {
+/// One change of the tree, which is made whole or not at all and says whether it is new.
+async fn make(call: &Call, dir: &SandboxPath, parents: Parents) -> engine::Result<bool> {
     let held = call.at(dir, Manner::Follow)?;
-    let mut outcome = held.create_dir(dir, Parents::Require).await;
-    if recursive
-        && let Err(err) = &outcome
-        && err.kind() == ErrorKind::NotFound
-    {
-        let above = dir.parent().filter(|parent| call.reach().shows(parent));
-        outcome = match above {
-            Some(parent) => {
-                call.at(&parent, Manner::Follow)?.create_dir(&parent, Parents::Create).await?;
-                held.create_dir(dir, Parents::Require).await
-            }
-            // What is above an allowed directory is nobody's business but its own.
-            None => held.create_dir(dir, Parents::Create).await,
-        };
-    }
-    match outcome {
-        Ok(_) => Ok(true),
+    match held.create_dir(dir, parents).await {
+        Ok(made) => Ok(made.created),
         Err(err) if err.kind() == ErrorKind::AlreadyExists => {
             let there = held.stat(dir, Links::Follow).await?;
             if there.kind == EntryKind::Directory {

@@ -1,6 +1,6 @@
 //! `edit_file`.
 
-use engine::{Edit, EditLimits, Edited, Encoding, ErrorKind, ExpectedCount, Replacement};
+use engine::{Edit, EditLimits, Edited, Encoding, Error, ErrorKind, ExpectedCount, Replacement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,15 @@ impl Tool for EditFile {
                 diff: usize::try_from(call.settings.max_result_bytes).unwrap_or(usize::MAX),
             },
         };
-        let edited = call.at(&file, Manner::Follow)?.edit(&file, wish).await?;
+        let is_short = wish.replacements.len() <= EditLimits::MOST_REPLACEMENTS;
+        let edited = call.at(&file, Manner::Follow)?.edit(&file, wish).await;
+        let edited = edited.map_err(|err| {
+            if !is_short || err.kind() != ErrorKind::LimitExceeded {
+                return err;
+            }
+            // What else an edit may take is the longest file, before and after.
+            Error::new(ErrorKind::FileTooLarge, err.message().to_owned()).on(&file)
+        })?;
         let Edited { entry, replaced, diff, is_cut } = edited;
         let count: u64 = replaced.iter().sum();
         let output = EditOutput {
@@ -142,7 +150,7 @@ fn encoding(label: &str) -> engine::Result<Encoding> {
         TextEncoding::Text(encoding) => Ok(encoding),
         TextEncoding::Base64 | TextEncoding::Auto => {
             let message = format!("text cannot be edited as `{label}`");
-            Err(engine::Error::new(ErrorKind::InvalidArgument, message))
+            Err(Error::new(ErrorKind::InvalidArgument, message))
         }
     }
 }

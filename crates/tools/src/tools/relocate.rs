@@ -7,6 +7,7 @@ use engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::write_file::taken_by_file;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::outcome::Done;
@@ -73,7 +74,8 @@ impl Tool for Move {
             let hint = "call copy, and then delete";
             return Err(Failure::with_hint(Error::new(ErrorKind::Unsupported, message), hint));
         };
-        let entry = held.rename(&from, &to, target(force)).await?;
+        let moved = held.rename(&from, &to, target(force)).await;
+        let entry = moved.map_err(|err| taken(err, &from, &to, force))?;
         Ok(done(call, &from, &to, &entry, "moved"))
     }
 }
@@ -89,7 +91,10 @@ impl Tool for Copy {
         let force = self.force.unwrap_or_default();
         demand_clear(call, &from, &to)?;
         let entry = match call.around(&from, &to)? {
-            Some(held) => held.copy(&from, &to, target(force)).await?,
+            Some(held) => {
+                let copied = held.copy(&from, &to, target(force)).await;
+                copied.map_err(|err| taken(err, &from, &to, force))?
+            }
             None => carry(call, &from, &to, force).await?,
         };
         Ok(done(call, &from, &to, &entry, "copied"))
@@ -117,7 +122,8 @@ async fn carry(
                 expected: If::Always,
                 length: Some(content.entry.size),
             };
-            Ok(destination.write(to, content.body, options).await?.entry)
+            let written = destination.write(to, content.body, options).await;
+            Ok(written.map_err(|err| taken_by_file(err, force))?.entry)
         }
         EntryKind::Directory => {
             let there = destination.stat(to, Links::Keep).await;
@@ -136,6 +142,17 @@ async fn carry(
             Err(Error::new(ErrorKind::Unsupported, message).on(from).into())
         }
     }
+}
+
+/// What to do where something is at the destination: `force` helps, unless it is set already or
+/// would replace what is moved itself.
+fn taken(err: Error, from: &SandboxPath, to: &SandboxPath, force: bool) -> Failure {
+    let hint = match (force, from.starts_with(to)) {
+        (true, _) => return err.into(),
+        (false, true) => "choose another name",
+        (false, false) => "choose another name, or set `force` to replace it",
+    };
+    Failure::hinting(err, ErrorKind::AlreadyExists, hint)
 }
 
 fn demand_clear(call: &Call, from: &SandboxPath, to: &SandboxPath) -> engine::Result<()> {

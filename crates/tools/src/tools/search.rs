@@ -130,6 +130,7 @@ impl Tool for Search {
             SearchEnd::Results => Some(why),
             SearchEnd::Bytes => Some(Why::Bytes),
             SearchEnd::Time => Some(Why::Time),
+            SearchEnd::Depth => Some(Why::Depth),
         });
         Ok(done(matches, summary, is_cut))
     }
@@ -150,6 +151,7 @@ impl Search {
             content: self.content.map(|text| Pattern { text, syntax, letters, words }),
             hidden: self.hidden.unwrap_or_default(),
             heed_ignore_files: !self.include_ignored.unwrap_or_default(),
+            depth: Some(call.settings.max_depth),
             budget: SearchBudget { results, time, ..SearchBudget::default() },
         }
     }

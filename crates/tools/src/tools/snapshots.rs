@@ -98,7 +98,8 @@ impl Tool for TakeSnapshot {
         let id = self.id.as_deref().map(SnapshotId::parse).transpose()?;
         let new =
             NewSnapshot { id, message: self.message.unwrap_or_default(), ..NewSnapshot::default() };
-        let output = SnapshotOutput::of(&call.whole().snapshot(new).await?);
+        let taken = |err| Failure::hinting(err, ErrorKind::AlreadyExists, "choose another `id`");
+        let output = SnapshotOutput::of(&call.whole().snapshot(new).await.map_err(taken)?);
         let text = format!("kept as {}", output.id);
         Ok(Done::new(output, text))
     }
@@ -161,10 +162,7 @@ impl Tool for Restore {
 
 /// What is missing where a snapshot was named is the snapshot.
 pub(crate) fn of_no_snapshot(err: Error) -> Failure {
-    if err.kind() == ErrorKind::NotFound {
-        return Failure::with_hint(err, WHERE_SNAPSHOTS_ARE);
-    }
-    err.into()
+    Failure::hinting(err, ErrorKind::NotFound, WHERE_SNAPSHOTS_ARE)
 }
 
 impl SnapshotOutput {

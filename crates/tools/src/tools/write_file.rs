@@ -81,7 +81,8 @@ impl Tool for WriteFile {
             expected: expected(self.if_version.as_deref()),
             length: Some(body.len() as u64),
         };
-        let written = write(call, &file, body, options).await?;
+        let written = write(call, &file, body, options).await;
+        let written = written.map_err(|err| taken_by_file(err, replaces))?;
         Ok(done(call, &file, &written, "wrote"))
     }
 }
@@ -134,6 +135,15 @@ pub(crate) async fn length_of(call: &Call, file: &SandboxPath) -> engine::Result
         Err(err) if err.kind() == ErrorKind::NotFound => Ok(0),
         Err(err) => Err(err),
     }
+}
+
+/// What to do where something is there already that only a file may take the place of.
+pub(crate) fn taken_by_file(err: Error, force: bool) -> Failure {
+    if force {
+        return err.into();
+    }
+    let hint = "choose another name, or set `force` to replace a file";
+    Failure::hinting(err, ErrorKind::AlreadyExists, hint)
 }
 
 /// Whether missing directories are made.

@@ -130,3 +130,25 @@ async fn a_step_happens_only_to_the_version_that_is_meant() {
     assert_eq!((&data["steps"][0]["path"], &data["steps"][0]["size"]), (&json!("/g"), &json!(5)));
     assert_eq!(data["steps"][1]["type"], "directory");
 }
+
+#[tokio::test]
+async fn a_batch_tells_no_more_than_one_answer_holds_and_does_all() {
+    let mut bench = Bench::stored().await;
+    let steps: Vec<_> = (0..50)
+        .map(|n| json!({ "operation": "write", "path": format!("/f{n}"), "content": "x" }))
+        .collect();
+    bench.settings.max_result_bytes = 1000;
+    let result = bench.run("batch", json!({ "steps": steps })).await;
+    let truncated = serde_json::to_value(result.metadata.truncated.as_ref().unwrap()).unwrap();
+    let returned = truncated["returned"].as_u64().unwrap();
+    assert!((2..10).contains(&returned), "{returned}");
+    assert_eq!((&truncated["total"], &truncated["unit"]), (&json!(50), &json!("steps")));
+    assert_eq!((&truncated["reason"], &truncated["next"]), (&json!("budget"), &json!(null)));
+    assert_eq!((result.metadata.items, result.metadata.bytes_written), (Some(50), Some(50)));
+    assert!(result.text.contains("did all 50 steps") && result.text.contains("[truncated: "));
+    assert_eq!(result.data.unwrap()["steps"].as_array().unwrap().len() as u64, returned);
+    assert_eq!(bench.bytes("/f49").await, b"x");
+    bench.settings = tools::Settings { max_entries: 7, ..tools::Settings::for_programs() };
+    let result = bench.run("batch", json!({ "steps": steps })).await;
+    assert_eq!(result.metadata.truncated.unwrap().returned, 7);
+}

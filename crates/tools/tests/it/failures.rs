@@ -133,3 +133,84 @@ async fn a_wrong_argument_is_not_repeated_at_length() {
         assert!(result.error.unwrap().len() < 2000);
     }
 }
+
+#[tokio::test]
+async fn where_something_is_there_already_the_advice_can_be_followed() {
+    for bench in Bench::each().await {
+        bench.put(&[("/f", "x"), ("/d/g", "y"), ("/d/h/i", "z")]).await;
+        for (tool, arguments, hint) in [
+            (
+                "write_file",
+                json!({ "path": "/f", "content": "", "force": false }),
+                "choose another name, or set `force` to replace a file",
+            ),
+            (
+                "move",
+                json!({ "from": "/f", "to": "/d/g" }),
+                "choose another name, or set `force` to replace it",
+            ),
+            (
+                "copy",
+                json!({ "from": "/f", "to": "/d" }),
+                "choose another name, or set `force` to replace it",
+            ),
+            // What it would replace is what it is in.
+            ("move", json!({ "from": "/d/h", "to": "/d" }), "choose another name"),
+            (
+                "create_directory",
+                json!({ "path": "/f" }),
+                "choose another name, or delete what is there first",
+            ),
+        ] {
+            let shown = arguments.to_string();
+            let (kind, result) = bench.err(tool, arguments).await;
+            assert_eq!(kind, "already_exists", "{tool} {shown}");
+            assert_eq!(result.metadata.hint.as_deref(), Some(hint), "{tool} {shown}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn between_allowed_paths_a_directory_is_not_replaced_whatever_one_sets() {
+    for bench in Bench::each().await {
+        let bench = bench.allow(&["/a", "/b"]);
+        bench.put(&[("/a/d/f", "x"), ("/b/d/f", "y"), ("/a/f", "x"), ("/b/f", "y")]).await;
+        let directory = json!({ "from": "/a/d", "to": "/b/d", "force": true });
+        let (kind, result) = bench.err("copy", directory).await;
+        let hint = "choose another name, or delete what is there first";
+        assert_eq!((&*kind, result.metadata.hint.as_deref()), ("already_exists", Some(hint)));
+        let (kind, result) = bench.err("copy", json!({ "from": "/a/f", "to": "/b/f" })).await;
+        let hint = "choose another name, or set `force` to replace a file";
+        assert_eq!((&*kind, result.metadata.hint.as_deref()), ("already_exists", Some(hint)));
+    }
+}
+
+#[tokio::test]
+async fn what_has_no_force_is_not_told_to_set_it() {
+    let bench = Bench::stored().await;
+    bench.put(&[("/f", "x")]).await;
+    bench.ok("snapshot", json!({ "id": "s" })).await;
+    let (kind, result) = bench.err("snapshot", json!({ "id": "s" })).await;
+    assert_eq!(kind, "already_exists");
+    assert_eq!(result.metadata.hint.as_deref(), Some("choose another `id`"));
+    let steps = json!([{ "operation": "create_directory", "path": "/f" }]);
+    let (kind, result) = bench.err("batch", json!({ "steps": steps })).await;
+    assert_eq!(kind, "already_exists");
+    assert!(!result.error.unwrap().contains("`force`"));
+}
+
+#[tokio::test]
+async fn where_nothing_may_be_changed_no_key_is_asked_for() {
+    let mut bench = Bench::stored().await;
+    bench.put(&[("/f", "x")]).await;
+    bench.settings.read_only = true;
+    let (kind, result) = bench.err("delete", json!({ "path": "/f" })).await;
+    assert_eq!(kind, "forbidden");
+    let error = result.error.unwrap();
+    assert!(error.contains("use a tool that only looks") && !error.contains("key"), "{error}");
+    bench.settings.read_only = false;
+    bench.role = engine::Role::Viewer;
+    let (kind, result) = bench.err("delete", json!({ "path": "/f" })).await;
+    assert_eq!(kind, "forbidden");
+    assert!(result.error.unwrap().contains("a key that may do more"));
+}

@@ -27,7 +27,7 @@ const ODD: [&str; 16] = [
 async fn odd_names_are_ordinary_in_every_tool() {
     for bench in Bench::each().await {
         bench.put(&[("/keep/me", "kept")]).await;
-        for name in ODD {
+        for (number, name) in ODD.into_iter().enumerate() {
             let dir = format!("{name}/sub");
             let file = format!("{dir}/{name}");
             let call = async |tool: &str, arguments: Value| bench.ok(tool, arguments).await;
@@ -53,12 +53,37 @@ async fn odd_names_are_ordinary_in_every_tool() {
             let found = call("search", json!({ "path": name, "content": "unheard-of" })).await;
             assert_eq!(found["matches"][0]["path"], format!("/{file}"), "{name:?}");
             call("tree", json!({ "path": name })).await;
+            if bench.dir.is_none() {
+                in_steps_and_snapshots(&bench, name, &format!("s{number}")).await;
+            }
             call("delete", json!({ "path": name, "recursive": true })).await;
             assert_eq!(call("exists", json!({ "path": name })).await["exists"], false);
         }
         assert_eq!(names(&bench.ok("list_directory", json!({ "path": "/" })).await), ["keep"]);
         assert_eq!(bench.bytes("/keep/me").await, b"kept");
     }
+}
+
+/// What not every tree can do: a batch whose steps have the name, and a snapshot that brings it back.
+async fn in_steps_and_snapshots(bench: &Bench, name: &str, id: &str) {
+    let (one, other) = (format!("{name}/one {name}"), format!("{name}/other {name}"));
+    let steps = json!([
+        { "operation": "create_directory", "path": format!("{name}/made/{name}") },
+        { "operation": "write", "path": one, "content": name },
+        { "operation": "append", "path": one, "content": "!" },
+        { "operation": "copy", "path": one, "to": other },
+        { "operation": "move", "path": one, "to": format!("{name}/made/{name}/moved") },
+        { "operation": "delete", "path": format!("{name}/made"), "recursive": true },
+    ]);
+    let told = bench.ok("batch", json!({ "steps": steps })).await;
+    assert_eq!(told["steps"][3]["path"], format!("/{other}"));
+    bench.ok("snapshot", json!({ "id": id, "message": name })).await;
+    bench.ok("delete", json!({ "path": other })).await;
+    let changes = bench.ok("diff", json!({ "from": id })).await;
+    assert_eq!(changes["changes"][0]["path"], format!("/{other}"), "{name:?}");
+    bench.ok("restore", json!({ "id": id, "path": other })).await;
+    let read = bench.ok("read_file", json!({ "path": other })).await;
+    assert_eq!(read["content"], format!("{name}!"));
 }
 
 #[tokio::test]

@@ -87,3 +87,23 @@ async fn a_search_that_was_cut_tells_what_it_searched() {
         assert_eq!(result.data.unwrap()["filesSearched"], json!(null));
     }
 }
+
+#[tokio::test]
+async fn what_lies_deeper_than_may_be_looked_at_is_not_found_and_that_is_told() {
+    for mut bench in Bench::each().await {
+        bench.put(&[("/a.txt", "hit\n"), ("/d/b.txt", "hit\n"), ("/d/e/c.txt", "hit\n")]).await;
+        bench.settings.max_depth = 2;
+        for arguments in [json!({ "content": "hit" }), json!({ "names": "*.txt" })] {
+            let result = bench.run("search", arguments).await;
+            let truncated = serde_json::to_value(result.metadata.truncated.unwrap()).unwrap();
+            assert_eq!(
+                (&truncated["returned"], &truncated["reason"], &truncated["next"]),
+                (&json!(2), &json!("depth"), &json!(null))
+            );
+            assert!(result.text.contains("no deeper directory was looked at"), "{}", result.text);
+        }
+        // The depth is counted from where one begins.
+        let result = bench.run("search", json!({ "path": "/d", "content": "hit" })).await;
+        assert_eq!((result.metadata.items, result.metadata.truncated.is_none()), (Some(2), true));
+    }
+}

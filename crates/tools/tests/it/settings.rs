@@ -1,5 +1,6 @@
 //! How much a call may do.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Role;
@@ -96,10 +97,10 @@ async fn whatever_takes_too_long_ends_in_time() {
     let mut bench = Bench::stored().await;
     bench.put(&[("/d/f", "old")]).await;
     bench.ok("snapshot", json!({ "id": "s" })).await;
-    let tree = std::sync::Arc::clone(&bench.files);
+    let tree = Arc::clone(&bench.files);
     bench.files = Stalled::over(&tree);
     bench.settings.timeout = Duration::from_millis(250);
-    for (tool, arguments) in [
+    let calls = [
         ("read_file", json!({ "path": "/d/f" })),
         ("write_file", json!({ "path": "/d/f", "content": "new" })),
         ("append_file", json!({ "path": "/d/f", "content": "new" })),
@@ -114,11 +115,16 @@ async fn whatever_takes_too_long_ends_in_time() {
         ("move", json!({ "from": "/d", "to": "/e" })),
         ("copy", json!({ "from": "/d", "to": "/e" })),
         ("batch", json!({ "steps": [{ "operation": "delete", "path": "/d/f" }] })),
-    ] {
+        ("snapshot", json!({ "id": "late" })),
+        ("list_snapshots", json!({})),
+        ("restore", json!({ "id": "s" })),
+        ("diff", json!({ "from": "s" })),
+    ];
+    assert_eq!(calls.len(), tools::TOOLS.len());
+    for (tool, arguments) in calls {
         let began = tokio::time::Instant::now();
         let (kind, result) = bench.err(tool, arguments).await;
         assert_eq!(kind, "timeout", "{tool}");
-        assert_eq!(result.metadata.retryable, Some(true));
         let error = result.error.unwrap();
         assert!(error.contains("250 ms"));
         let only_looks = tools::named(tool).unwrap().only_looks();
@@ -127,6 +133,66 @@ async fn whatever_takes_too_long_ends_in_time() {
     }
     bench.files = tree;
     assert_eq!(bench.bytes("/d/f").await, b"old");
+    let kept = bench.ok("list_snapshots", json!({})).await;
+    assert_eq!(kept["snapshots"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_may_be_done_twice_is_to_be_repeated_after_its_time() {
+    let mut bench = Bench::stored().await;
+    bench.files = Stalled::over(&bench.files);
+    let edits = json!([{ "oldText": "a", "newText": "b" }]);
+    for (tool, arguments, again) in [
+        ("read_file", json!({ "path": "/f" }), true),
+        ("diff", json!({ "from": "s" }), true),
+        ("write_file", json!({ "path": "/f", "content": "x" }), true),
+        ("create_directory", json!({ "path": "/d" }), true),
+        ("restore", json!({ "id": "s" }), true),
+        ("append_file", json!({ "path": "/f", "content": "x" }), false),
+        ("edit_file", json!({ "path": "/f", "edits": edits }), false),
+        ("move", json!({ "from": "/f", "to": "/g" }), false),
+        ("batch", json!({ "steps": [{ "operation": "delete", "path": "/f" }] }), false),
+        ("snapshot", json!({}), false),
+    ] {
+        let (kind, result) = bench.err(tool, arguments).await;
+        assert_eq!((kind.as_str(), result.metadata.retryable), ("timeout", Some(again)), "{tool}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_directory_whose_time_is_up_is_made_with_its_parents_or_not_at_all() {
+    for mut bench in Bench::each().await {
+        let tree = Arc::clone(&bench.files);
+        for done in 0..4 {
+            bench.files = Stalled::after(&tree, &vec![Duration::ZERO; done]);
+            let path = format!("/top{done}/middle/dir");
+            let result = bench.run("create_directory", json!({ "path": path })).await;
+            bench.files = Arc::clone(&tree);
+            let top = bench.ok("exists", json!({ "path": format!("/top{done}") })).await;
+            let dir = bench.ok("exists", json!({ "path": path })).await;
+            assert_eq!(
+                (&top["exists"], &dir["exists"]),
+                (&json!(result.success), &json!(result.success)),
+                "after {done} operations"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_that_are_alike_are_looked_for_only_as_long_as_the_call_may_take() {
+    let mut bench = Bench::stored().await;
+    bench.put(&[("/d/file", "x")]).await;
+    let tree = Arc::clone(&bench.files);
+    for (timeout, most) in [(250, 250), (5000, 1200)] {
+        // That the file is missing is known late, and what there is instead never.
+        bench.files = Stalled::after(&tree, &[Duration::from_millis(200)]);
+        bench.settings.timeout = Duration::from_millis(timeout);
+        let began = tokio::time::Instant::now();
+        let (kind, _) = bench.err("read_file", json!({ "path": "/d/fil" })).await;
+        assert_eq!(kind, "not_found");
+        assert!(began.elapsed() <= Duration::from_millis(most + 10), "{:?}", began.elapsed());
+    }
 }
 
 #[tokio::test]

@@ -133,3 +133,23 @@ async fn a_dry_run_and_a_cut_diff_say_so() {
         assert!(bench.bytes("/f").await.starts_with(b"old"));
     }
 }
+
+#[tokio::test]
+async fn an_edit_of_or_to_too_long_a_file_is_told_as_such() {
+    for mut bench in Bench::each().await {
+        bench.put(&[("/long", "0123456789a"), ("/f", "0123456789")]).await;
+        bench.settings.max_file_size = 10;
+        let edit = |path: &str, old: &str, new: &str| json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] });
+        for arguments in [edit("/long", "0", "x"), edit("/f", "0", "xx")] {
+            let (kind, result) = bench.err("edit_file", arguments.clone()).await;
+            assert_eq!(kind, "file_too_large", "{arguments}");
+            assert_eq!(result.metadata.path.as_deref(), arguments["path"].as_str());
+        }
+        assert_eq!(bench.bytes("/f").await, b"0123456789");
+        bench.ok("edit_file", edit("/f", "0", "x")).await;
+        // Too many edits are another matter.
+        let one = json!({ "oldText": "x", "newText": "x" });
+        let many = json!({ "path": "/f", "edits": vec![one; 1001] });
+        assert_eq!(bench.err("edit_file", many).await.0, "limit_exceeded");
+    }
+}

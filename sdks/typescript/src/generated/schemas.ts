@@ -49,7 +49,7 @@ export interface EditRequest {
 
 /** How a search ended. */
 export interface SearchEnd {
-  /** Why: `complete`, or which budget was used up. */
+  /** Why: `complete`, `depth` if directories lie deeper than was asked for, or which budget was used up. */
   reason: string;
   /** Whether there may be more. */
   truncated: boolean;
@@ -451,6 +451,8 @@ export interface SearchRequest {
   hidden?: boolean;
   /** Whether what `.gitignore` and `.ignore` files name, and `.git` itself, is left out. */
   ignore?: boolean;
+  /** At most so many levels: 1 is the names of the directory where it begins. */
+  maxDepth?: number;
   /** At most so many results, and never more than 10,000. */
   maxResults?: number;
   /** At most so many bytes of files are read. */

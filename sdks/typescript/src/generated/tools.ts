@@ -20,7 +20,7 @@ export const metadata = z
           .nullable()
           .describe("How much there is; null where nobody counted to the end."),
         unit: z
-          .enum(["bytes", "lines", "entries", "matches", "changes", "snapshots"])
+          .enum(["bytes", "lines", "entries", "matches", "changes", "snapshots", "steps"])
           .describe("What is counted."),
         reason: z
           .enum(["limit", "budget", "depth", "bytes", "time"])
@@ -41,7 +41,10 @@ export const metadata = z
       .array(z.string())
       .describe("Names that are there and look like the one that is not.")
       .optional(),
-    retryable: z.boolean().describe("Whether the same call may succeed later.").optional(),
+    retryable: z
+      .boolean()
+      .describe("Whether the same call may be made again as it is, and may succeed then.")
+      .optional(),
   })
   .describe("What else there is to say of a call. What does not concern it is left out.");
 

@@ -1,7 +1,7 @@
 //! What a change did, and what became of names.
 
 use crate::tree::Node;
-use crate::{Entry, Result, SandboxPath, Written};
+use crate::{Entry, Made, Result, SandboxPath, Written};
 
 use super::super::entry::entry;
 use super::refusal::not_found;
@@ -52,6 +52,12 @@ impl Applied {
     pub(crate) fn written(self, bytes: u64) -> Result<Written> {
         let (created, entry) = (self.created, self.entry()?);
         Ok(Written { entry, bytes, created, in_place: false })
+    }
+
+    /// The answer to making a directory.
+    pub(crate) fn made(self) -> Result<Made> {
+        let (created, entry) = (self.created, self.entry()?);
+        Ok(Made { entry, created })
     }
 
     /// The entry that the change left.

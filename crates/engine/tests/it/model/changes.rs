@@ -42,7 +42,9 @@ pub(super) async fn single(files: &dyn FileSystem, step: Step) -> Result<Option<
             assert_eq!(written.entry.path, file);
             Ok(Some(written.entry))
         }
-        Step::CreateDir { dir, parents } => files.create_dir(&dir, parents).await.map(Some),
+        Step::CreateDir { dir, parents } => {
+            files.create_dir(&dir, parents).await.map(|made| Some(made.entry))
+        }
         Step::Symlink { link, target } => files.symlink(&link, &target).await.map(Some),
         Step::Remove { path, depth, expected } => {
             files.remove(&path, depth, expected).await.map(|()| None)

@@ -40,7 +40,8 @@ pub(super) async fn make_directory(
     visit: &Visit,
     mut asked: Arguments,
 ) -> Result<Outcome, Problem> {
-    Ok(value(&entry::make_directory(visit, &path_of(&mut asked)?).await?))
+    let (made, _) = entry::make_directory(visit, &path_of(&mut asked)?).await?;
+    Ok(value(&made))
 }
 
 pub(super) async fn relocate(visit: &Visit, mut asked: Arguments) -> Result<Outcome, Problem> {

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
-use engine::{Depth, Entry, Links, Parents};
+use engine::{Depth, Entry, Links, Made, Parents};
 use http::HeaderMap;
 
 use super::errors::{Asked, Problems, explain};
@@ -10,6 +10,7 @@ use super::wire::{FsActionResponse, FsDeleteQuery, FsPathQuery, FsStat};
 use crate::browsers::ASK_AGAIN;
 use crate::conditions::validators;
 use crate::expectation;
+use crate::faces::sandboxes_v1::created;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::visit::Visit;
@@ -60,25 +61,31 @@ pub(in crate::faces) async fn remove(
     operation_id = "makeDirectory",
     tag = "files",
     params(FsPathQuery),
-    responses((status = 200, description = "It is there", body = FsActionResponse), Problems),
+    responses(
+        (status = 200, description = "It is there", body = FsActionResponse, headers(
+            ("x-created" = String, description = "`1` if it is new"),
+        )),
+        Problems
+    ),
     security(("bearer" = []))
 )]
 pub(super) async fn mkdir(
     app: Visit,
     Query(query): Query<FsPathQuery>,
-) -> Result<Json<FsActionResponse>, Problem> {
-    make_directory(&app, &query).await.map(Json)
+) -> Result<Response, Problem> {
+    let (answer, made) = make_directory(&app, &query).await?;
+    Ok((created(made.created), Json(answer)).into_response())
 }
 
 /// Makes the directory that a query names.
 pub(in crate::faces) async fn make_directory(
     app: &Visit,
     query: &FsPathQuery,
-) -> Result<FsActionResponse, Problem> {
+) -> Result<(FsActionResponse, Made), Problem> {
     let place = app.place(&query.path, query.session_id.as_deref())?;
     let made = app.workspace.create_dir(&place.path, Parents::Create).await;
-    made.map_err(|err| explain(app, &err, Asked::Any, &[&place]))?;
-    Ok(FsActionResponse { path: place.shown })
+    let made = made.map_err(|err| explain(app, &err, Asked::Any, &[&place]))?;
+    Ok((FsActionResponse { path: place.shown }, made))
 }
 
 /// What is at a path; links are followed.

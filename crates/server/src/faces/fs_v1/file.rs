@@ -14,6 +14,7 @@ use super::paths::Place;
 use super::wire::{FsPathQuery, FsWriteResponse, RawBytes};
 use crate::browsers::INERT;
 use crate::conditions::validators;
+use crate::faces::sandboxes_v1::created;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::reading::Asking;
@@ -22,8 +23,6 @@ use crate::{expectation, intake, ranges};
 
 /// How long the file is after a write.
 const SIZE: HeaderName = HeaderName::from_static("x-size");
-/// There when a write made the file.
-const CREATED: HeaderName = HeaderName::from_static("x-created");
 /// There when a mount pins the file, so that it was not replaced at once.
 const IN_PLACE: HeaderName = HeaderName::from_static("x-in-place");
 
@@ -207,11 +206,10 @@ pub(in crate::faces) async fn put(
 /// The answer to a write. Its headers say what its body has no words for.
 pub(super) fn written_response(place: &Place, written: &Written) -> Response {
     let size = (SIZE, HeaderValue::from(written.entry.size));
-    let one = HeaderValue::from_static("1");
-    let told = [(written.created, CREATED), (written.in_place, IN_PLACE)];
-    let told = told.into_iter().filter_map(|(is_so, name)| is_so.then(|| (name, one.clone())));
+    let in_place = written.in_place.then(|| (IN_PLACE, HeaderValue::from_static("1")));
+    let told = (created(written.created), AppendHeaders(in_place));
     let answer = FsWriteResponse { path: place.shown.clone(), bytes_written: written.bytes };
-    (validators(&written.entry), [size], AppendHeaders(told), axum::Json(answer)).into_response()
+    (validators(&written.entry), [size], told, axum::Json(answer)).into_response()
 }
 
 async fn answer(

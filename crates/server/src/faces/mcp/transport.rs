@@ -22,7 +22,6 @@ use super::wire::McpMessage;
 use crate::auth;
 use crate::faces::acp::{NotAcceptable, not_acceptable, over};
 use crate::faces::fs_v1::Problems;
-use crate::faces::tools::settings_for;
 use crate::json_body;
 use crate::mcp::{Standing, longest};
 use crate::media::accepts;
@@ -214,7 +213,7 @@ pub(super) async fn close(visit: Visit, request: Request) -> Result<Response, Pr
 
 /// Where the caller stands.
 fn standing(visit: &Visit) -> Standing {
-    let mut settings = settings_for(visit, &visit.tools.models);
+    let mut settings = visit.tools.models.in_sandbox(visit.workspace.sandbox());
     settings.read_only |= visit.caller.role() < Role::Developer;
     let (app, caller, held) = (Arc::clone(visit.app()), visit.caller.clone(), visit.clone());
     let until = Arc::new(move || {

@@ -11,6 +11,7 @@ use super::as_of::AsOf;
 use super::errors::{Refusals, explain, explain_look};
 use super::paths::Place;
 use super::wire::{Stat, Stats};
+use super::writing::created;
 use crate::browsers::ASK_AGAIN;
 use crate::conditions::validators;
 use crate::json_body;
@@ -93,17 +94,23 @@ impl FromParams for Making {
         ("path" = String, Path, description = "From the root of the sandbox on"),
         Making
     ),
-    responses((status = 200, description = "It is there", body = Stat), Refusals),
+    responses(
+        (status = 200, description = "It is there", body = Stat, headers(
+            ("x-created" = String, description = "`1` if it is new"),
+        )),
+        Refusals
+    ),
     security(("bearer" = []))
 )]
 pub(super) async fn mkdir(
     visit: Visit,
     place: Place,
     Query(making): Query<Making>,
-) -> Result<Json<Stat>, Problem> {
+) -> Result<Response, Problem> {
     let parents = if making.parents == Some(false) { Parents::Require } else { Parents::Create };
     let made = visit.workspace.create_dir(&place.path, parents).await;
-    made.map(|entry| Json(Stat::new(&entry))).map_err(|err| explain(&err))
+    let made = made.map_err(|err| explain(&err))?;
+    Ok((created(made.created), Json(Stat::new(&made.entry))).into_response())
 }
 
 /// What a link holds.

@@ -44,6 +44,7 @@ pub(crate) use errors::Refusal;
 #[cfg(test)]
 pub(super) use errors::tests::table;
 pub(super) use errors::{Asked, Described, explain, refusal_components, status};
+pub(super) use writing::created;
 
 /// Where everything in sandboxes lies.
 const PREFIX: &str = "/v1/sandboxes";

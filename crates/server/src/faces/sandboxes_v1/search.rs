@@ -1,5 +1,6 @@
 //! `fs-search`: names and lines.
 
+use std::num::NonZero;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -42,6 +43,9 @@ pub(super) struct SearchRequest {
     pub(super) hidden: bool,
     /// Whether what `.gitignore` and `.ignore` files name, and `.git` itself, is left out.
     pub(super) ignore: bool,
+    /// At most so many levels: 1 is the names of the directory where it begins.
+    #[schema(value_type = Option<u64>, minimum = 1, nullable = false)]
+    pub(super) max_depth: Option<NonZero<usize>>,
     /// At most so many results, and never more than 10,000.
     #[schema(maximum = 10000, nullable = false)]
     pub(super) max_results: Option<u64>,
@@ -88,6 +92,7 @@ impl From<SearchRequest> for SearchQuery {
             content: request.pattern.map(|text| Pattern { text, syntax, letters, words }),
             hidden: request.hidden,
             heed_ignore_files: request.ignore,
+            depth: request.max_depth.map(NonZero::get),
             budget: SearchBudget {
                 results,
                 bytes: request.max_bytes.unwrap_or(usual.bytes),
@@ -129,7 +134,7 @@ pub(super) struct LineBody {
 /// How a search ended.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema, JsonSchema)]
 pub(super) struct EndBody {
-    /// Why: `complete`, or which budget was used up.
+    /// Why: `complete`, `depth` if directories lie deeper than was asked for, or which budget was used up.
     pub(super) reason: String,
     /// Whether there may be more.
     pub(super) truncated: bool,

@@ -13,10 +13,11 @@ use crate::query::{FromParams, Params};
 
 /// How long the file is after a write.
 const SIZE: HeaderName = HeaderName::from_static("x-size");
-/// There when a write made the file.
+/// There when a write made the file, or when a directory is new.
 const CREATED: HeaderName = HeaderName::from_static("x-created");
 /// There when a mount pins the file, so that it was not replaced at once.
 const IN_PLACE: HeaderName = HeaderName::from_static("x-in-place");
+const ONE: HeaderValue = HeaderValue::from_static("1");
 /// What a client would like the answer to be (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -64,13 +65,16 @@ impl Writing {
     }
 }
 
+/// A header that is there when something is new.
+pub(in crate::faces) fn created(is_new: bool) -> AppendHeaders<Option<(HeaderName, HeaderValue)>> {
+    AppendHeaders(is_new.then_some((CREATED, ONE)))
+}
+
 /// The answer to a write: nothing but headers, or what is there if the client prefers that.
 pub(super) fn answered(written: &Written, headers: &HeaderMap) -> Response {
     let size = (SIZE, HeaderValue::from(written.entry.size));
-    let one = HeaderValue::from_static("1");
-    let told = [(written.created, CREATED), (written.in_place, IN_PLACE)];
-    let told = told.into_iter().filter_map(|(is_so, name)| is_so.then(|| (name, one.clone())));
-    let told = (validators(&written.entry), [size], AppendHeaders(told));
+    let in_place = AppendHeaders(written.in_place.then_some((IN_PLACE, ONE)));
+    let told = (validators(&written.entry), [size], created(written.created), in_place);
     if !prefers_representation(headers) {
         return (StatusCode::NO_CONTENT, told).into_response();
     }

@@ -14,7 +14,6 @@ use super::arguments;
 use super::failures::Failures;
 use super::naming::tool_in;
 use super::queries::{CallParams, CallQuery};
-use super::settings::settings_for;
 use super::wire::{ToolAnswer, ToolArguments, ToolName};
 use crate::faces::sandboxes_v1::{Asked, explain, status};
 use crate::pace::Pace;
@@ -51,8 +50,8 @@ pub(super) async fn call(visit: Visit, request: Request) -> Result<Response, Pro
         demanded.map_err(|err| explain(&err))?;
     }
     let CallQuery(wish) = CallQuery::from_params(&Params::of(&parts.uri))?;
-    let settings = settings_for(&visit, &visit.tools.programs);
-    let settings = settings.narrowed(&wish, visit.workspace.sandbox());
+    let sandbox = visit.workspace.sandbox();
+    let settings = visit.tools.programs.in_sandbox(sandbox).narrowed(&wish, sandbox);
     let settings = settings.map_err(|err| explain(&err))?;
     let longest = settings.max_file_size;
     let arguments = arguments::read(&parts.headers, body, visit.app(), longest).await?;

@@ -9,7 +9,6 @@ use tools::{TOOLS, ToolEntry};
 use super::failures::Failures;
 use super::naming::tool_in;
 use super::queries::FormatQuery;
-use super::settings::settings_for;
 use super::wire::{ToolDescription, ToolList, ToolName};
 use crate::browsers::ASK_AGAIN;
 use crate::caller::Caller;
@@ -42,8 +41,8 @@ pub(super) async fn list(
     let looks_only = caller.role() < Role::Developer;
     let offered: Vec<&ToolEntry> = match visit {
         Some(Extension(visit)) => {
-            let settings = settings_for(&visit, &visit.tools.programs);
-            tools::offered(&visit.workspace, looks_only || settings.read_only).await
+            let is_read_only = looks_only || visit.tools.programs.read_only;
+            tools::offered(&visit.workspace, is_read_only).await
         }
         None => TOOLS.iter().filter(|tool| tool.only_looks() || !looks_only).collect(),
     };

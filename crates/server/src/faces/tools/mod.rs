@@ -7,7 +7,6 @@ mod failures;
 mod listing;
 mod naming;
 mod queries;
-mod settings;
 mod wire;
 
 use std::sync::Arc;
@@ -23,7 +22,6 @@ pub(super) use audited::{operation, subject};
 pub(super) use failures::tests::table;
 pub(super) use failures::{Asked, failure_components};
 pub(super) use naming::sandbox_in;
-pub(super) use settings::settings_for;
 
 /// Where everything of this face lies.
 const PREFIX: &str = "/v1/tools";

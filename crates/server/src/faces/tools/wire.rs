@@ -91,7 +91,7 @@ pub(crate) struct ToolMetadata {
     /// Names that are there and look like the one that is not.
     #[schema(nullable = false)]
     suggestions: Option<Vec<String>>,
-    /// Whether the same call may succeed later.
+    /// Whether the same call may be made again as it is, and may succeed then.
     #[schema(nullable = false)]
     retryable: Option<bool>,
 }
@@ -132,6 +132,8 @@ pub(crate) enum ToolUnit {
     Changes,
     /// Snapshots.
     Snapshots,
+    /// Steps of a batch.
+    Steps,
 }
 
 /// Why there is no more.
@@ -219,6 +221,7 @@ mod tests {
             Unit::Matches,
             Unit::Changes,
             Unit::Snapshots,
+            Unit::Steps,
         ];
         assert_eq!(words::<ToolUnit>(), serde_json::to_value(units).unwrap());
         let reasons = [Why::Limit, Why::Budget, Why::Depth, Why::Bytes, Why::Time];

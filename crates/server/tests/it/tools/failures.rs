@@ -217,10 +217,10 @@ async fn what_the_machine_says_is_not_told() {
 }
 
 /// A directory in which nobody may change anything, root included, until this is dropped.
-struct Locked(std::fs::File);
+pub(super) struct Locked(std::fs::File);
 
 impl Locked {
-    fn new(server: &Server, name: &str) -> Self {
+    pub(super) fn new(server: &Server, name: &str) -> Self {
         let dir = std::fs::File::open(server.host(name)).unwrap();
         if rustix::process::geteuid().is_root() {
             rustix::fs::ioctl_setflags(&dir, rustix::fs::IFlags::IMMUTABLE).unwrap();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use server::{Access, Options};
 
+use super::failures::Locked;
 use super::{call, does, failed};
 use crate::http::Server;
 
@@ -127,4 +128,25 @@ async fn the_log_has_the_story_and_no_name_can_forge_it() {
     assert_eq!(told.len(), 1, "{told:#?}");
     assert!(told[0].contains("tool-forger") && told[0].contains("read_file"), "{told:#?}");
     assert!(!told[0].contains(char::is_control), "{told:#?}");
+}
+
+#[tokio::test]
+async fn what_the_machine_said_is_in_the_log_and_not_in_the_answer() {
+    crate::logs::start();
+    let server = Server::start().await;
+    server.put("shut/f", "x");
+    let shut = Locked::new(&server, "shut");
+    let ask = super::request("delete", "", &json!({"path": "shut/f"}))
+        .header("x-request-id", "tool-told-nothing");
+    let answer = server.send(ask).await;
+    drop(shut);
+    failed(&answer, 403, "permission_denied");
+    assert!(!answer.text().contains("os error"), "{}", answer.text());
+    assert!(!answer.text().contains("not permitted"), "{}", answer.text());
+    let told = crate::logs::lines_with("tool-told-nothing").await;
+    let story: Vec<_> = told.iter().filter(|line| line.contains("a tool failed")).collect();
+    assert_eq!(story.len(), 1, "{told:#?}");
+    for part in ["os error", "delete", "permission_denied", "/shut/f"] {
+        assert!(story[0].contains(part), "{part}: {story:#?}");
+    }
 }

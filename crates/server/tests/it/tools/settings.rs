@@ -67,7 +67,9 @@ async fn no_number_is_wider_than_the_servers_and_none_is_zero() {
         for (value, status) in [(most, 200), (most + 1, 400), (1, 200), (0, 400)] {
             let query = format!("?{name}={value}");
             let answer = call(&server, "list_directory", &query, json!({})).await;
-            assert_eq!(answer.status, status, "{query}: {}", answer.text());
+            // A millisecond is a wish like any other, and may be too short on a busy machine.
+            let is_late = (name, value, answer.status) == ("timeoutMs", 1, 504);
+            assert!(answer.status == status || is_late, "{query}: {}", answer.text());
         }
         for wrong in ["-1", "1.5", "x", "", "%31%zz", "99999999999999999999999"] {
             let answer =
