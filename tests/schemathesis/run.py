@@ -6,6 +6,7 @@ Usage: run.py [--long]     SANDKEEP_BIN names the program, target/debug/sandkeep
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -102,7 +103,16 @@ def explore(program: Path, url: str, seconds: int, cwd: str) -> int:
         "--warnings", "off",
     ]
     hooks = {"SCHEMATHESIS_HOOKS": "archives", "PYTHONPATH": str(HERE)}
-    return subprocess.run(command, cwd=cwd, env={**os.environ, **hooks}).returncode
+    with subprocess.Popen(command, cwd=cwd, env={**os.environ, **hooks}, stdout=subprocess.PIPE, text=True) as tool:
+        said = []
+        for line in tool.stdout:
+            print(line, end="", flush=True)
+            said.append(line)
+    # A line of the scoreboard (tests/hostile).
+    generated = re.findall(r"(\d+) generated", "".join(said))
+    failures = 0 if tool.returncode == 0 else 1
+    print(f"SCORE S13 attempts={generated[-1] if generated else 0} failures={failures}")
+    return tool.returncode
 
 
 if __name__ == "__main__":

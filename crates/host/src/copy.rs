@@ -60,12 +60,12 @@ fn extent(from: &OwnedFd, mut at: u64, to: &OwnedFd, mut offset: u64, len: u64) 
     while at < stop {
         let step = usize::try_from(stop - at).unwrap_or(STEP).min(STEP);
         match copy_file_range(from, Some(&mut at), to, Some(&mut offset), step) {
-            // It was cut meanwhile; the rest reads as zeros.
-            Ok(0) => break,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            // It was cut meanwhile, or a file system such as FUSE cannot go on from here. A read
+            // tells.
+            Ok(0) | Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 return by_hand(from, at, to, offset, stop - at);
             }
+            Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
     }
@@ -79,6 +79,7 @@ fn by_hand(from: &OwnedFd, at: u64, to: &OwnedFd, offset: u64, len: u64) -> Resu
         let want = usize::try_from(len - done).unwrap_or(space.len()).min(space.len());
         let part = space.get_mut(..want).unwrap_or_default();
         let read = rustix::io::retry_on_intr(|| pread(from, &mut *part, at + done))?;
+        // It was cut meanwhile; the rest reads as zeros.
         if read == 0 {
             break;
         }

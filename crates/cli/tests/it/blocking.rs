@@ -12,11 +12,16 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
 use crate::archive::archive;
 use crate::attack_form::{program, root, short_or_long};
+use crate::halves::Halving;
 use crate::outside::Premises;
 use crate::raw_http::{APPEND, Answer, Connection, JSON, TAR};
+use crate::score::score;
 use crate::server_process::ServerProcess;
 
 const AT_ONCE: Duration = Duration::from_secs(1);
+/// How many requests and clients are stuck at a time: at leases, FIFOs, an answer that nobody takes, and
+/// half a head.
+const STUCK: u64 = 40 + 2 * 64 + 50 + 300;
 
 #[test]
 fn a_fifo_is_refused_at_once() {
@@ -72,7 +77,9 @@ fn refuses_at_once(make: impl FnOnce(&Path)) {
             server.connect().ask(method, target, headers, body)
         })
     };
-    for (method, target, headers, body) in refused_requests() {
+    let refused = refused_requests();
+    score("S11", &[("attempts", refused.len() as u64), ("hung", 0), ("5xx", 0)]);
+    for (method, target, headers, body) in refused {
         let answer = ask(method, target, headers, &body);
         let (status, text) = (answer.status, answer.text());
         assert!(answer.is_clear_refusal(), "{method} {target}: {status} {text}");
@@ -133,7 +140,47 @@ fn stuck_files_and_stuck_clients_slow_nobody_else() {
     for (alone, beside) in &runs {
         eprintln!("blocking: p99 {alone:?} alone, {beside:?} beside the stuck");
     }
+    score("S11", &[("attempts", STUCK * runs.len() as u64), ("hung", 0), ("5xx", 0)]);
     assert!(excess[2] <= 0.0, "p99 rose by more than half and by more than 2 ms: {runs:?}");
+}
+
+/// Whoever asks for it may wait; a path into it is refused, and others are served.
+#[test]
+fn a_mount_that_never_answers_holds_up_nobody_else() {
+    let premises = Premises::in_memory(&[]);
+    let (root, hung) = (premises.root(), premises.root().join("hung"));
+    fs::create_dir(&hung).unwrap();
+    fs::create_dir(root.join("fine")).unwrap();
+    fs::write(root.join("fine/small"), "x").unwrap();
+    let Some(mut silent) = Halving::mount(&hung, "silent") else { return };
+    let server = start(&premises);
+    silent.fall_silent();
+    let waiting: Vec<_> = (0..64)
+        .map(|_| {
+            let mut connection = server.connect();
+            connection.send_head("GET", "/v1/fs/entries?path=.", &[], 0).unwrap();
+            connection
+        })
+        .collect();
+    let ask = |method: &str, target: &str| {
+        at_once(&format!("{method} {target}"), || server.ask(method, target, b"x"))
+    };
+    for _ in 0..20 {
+        for (method, target) in [
+            ("GET", "/v1/fs/file?path=hung/x"),
+            ("PUT", "/v1/fs/file?path=hung/x"),
+            ("GET", "/v1/fs/entries?path=hung"),
+        ] {
+            assert!(ask(method, target).is_clear_refusal(), "{method} {target}");
+        }
+        ask("GET", "/v1/fs/file?path=fine/small").succeeds();
+        ask("PUT", "/v1/fs/file?path=fine/new").succeeds();
+        ask("GET", "/v1/fs/entries?path=fine").succeeds();
+    }
+    score("S11", &[("attempts", 64 + 6 * 20), ("hung", 0), ("5xx", 0)]);
+    drop(silent);
+    drop(waiting);
+    ask("GET", "/v1/fs/file?path=fine/small").succeeds();
 }
 
 /// The p99 of other clients alone, and while everything is stuck.

@@ -15,6 +15,7 @@ use crate::memory::{listed_by_pages, make_entries};
 use crate::mounted::Mounted;
 use crate::outside::Premises;
 use crate::raw_http::JSON;
+use crate::score::score;
 use crate::server_process::ServerProcess;
 
 const LEVELS: usize = 15_000;
@@ -98,7 +99,7 @@ fn a_tree_that_no_path_can_name_is_copied() {
 #[test]
 fn a_directory_of_a_million_files_is_listed_page_by_page_and_deleted() {
     let premises = Premises::new(&[]);
-    let entries: u64 = short_or_long(50_000, 1_000_000);
+    let entries: u64 = short_or_long(100_000, 1_000_000);
     make_entries(&premises.root().join("crowd"), entries);
     let server = start(&premises);
     with_constant_descriptors(&server, || {
@@ -111,6 +112,7 @@ fn a_directory_of_a_million_files_is_listed_page_by_page_and_deleted() {
     });
     assert!(!premises.root().join("crowd").exists());
     premises.becomes_clean();
+    score("wide-trees", &[("attempts", entries), ("hung", 0), ("5xx", 0)]);
 }
 
 fn start(premises: &Premises) -> ServerProcess {
@@ -159,5 +161,6 @@ fn with_constant_descriptors(server: &ServerProcess, work: impl FnOnce()) {
         watch.join().unwrap()
     });
     eprintln!("deep: {before} descriptors before, {most} at most");
+    score("deep-trees", &[("attempts", 1), ("hung", 0), ("5xx", 0), ("descriptors", most as u64)]);
     assert!(most <= before + DESCRIPTORS_OF_A_REQUEST, "{before} became {most}");
 }

@@ -49,18 +49,28 @@ mod outside;
 mod overlay;
 mod pattern;
 mod raw_http;
+mod score;
 mod server_process;
 mod traffic;
 
 // The attacks.
 mod blocking;
+mod bombs;
+mod clock;
 mod crash;
+mod crowds;
 mod deep;
 mod faults;
+mod floods;
+mod halves;
+mod hard_links;
 mod hostile_archive;
 mod injected;
 mod input;
+mod lies;
 mod memory;
+mod names;
 mod power;
 mod race;
 mod random_archive;
+mod sparse;

@@ -30,6 +30,11 @@ impl Mounted {
         Self::mount("none", "bind", dir.to_str().unwrap(), dir)
     }
 
+    /// A mount that another program made.
+    pub(crate) fn by_another(point: &Path) -> Self {
+        Self { point: point.to_path_buf() }
+    }
+
     /// Changes the options of the mount, such as `ro`.
     pub(crate) fn remount(&self, options: &str) {
         run(Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.point));

@@ -1,6 +1,6 @@
 //! The power goes in the middle of writes.
 //!
-//! The server's root lies on an ext4 image behind a loop device. A cut is a copy of that image: it
+//! The server's root lies on an ext4 or XFS image behind a loop device. A cut is a copy of that image: it
 //! holds what the file system had sent to its disk and nothing that was only in memory, because a
 //! loop device writes to its file at once, while pages of the mounted ext4 live in its own cache
 //! until they are synced (`commit=300` and `noauto_da_alloc` keep the kernel from doing that
@@ -24,31 +24,61 @@ use tempfile::TempDir;
 use crate::attack_form::{EndOnDrop, memory_dir, program, short_or_long};
 use crate::dice::Dice;
 use crate::mounted::{Mounted, run};
+use crate::score::score;
 use crate::server_process::ServerProcess;
 use crate::traffic::Lane;
 
 #[test]
 fn a_power_cut_loses_no_acknowledged_change() {
-    let Some(disk) = Disk::new() else { return };
-    let cuts = short_or_long(5, 50);
-    let outcome = cut_again_and_again(&disk, "full", cuts);
-    eprintln!(
-        "power: {cuts} cuts, {} changes acknowledged before them, {} lost, {} torn",
-        outcome.durable, outcome.lost, outcome.torn
-    );
-    assert_eq!((outcome.lost, outcome.torn), (0, 0), "{:?}", outcome.first);
-    assert!(outcome.durable > cuts * 10, "too little was under way: {}", outcome.durable);
+    cut_without_loss(&EXT4, short_or_long(5, 100));
+}
+
+#[test]
+fn a_power_cut_on_xfs_loses_no_acknowledged_change() {
+    cut_without_loss(&XFS, short_or_long(3, 50));
 }
 
 #[test]
 fn a_power_cut_is_seen_to_lose_what_relaxed_durability_did_not_sync() {
-    let Some(disk) = Disk::new() else { return };
+    let Some(disk) = Disk::new(&EXT4) else { return };
     let outcome = cut_again_and_again(&disk, "relaxed", 2);
     assert!(outcome.lost > 0, "the cut takes nothing away, so the test above proves nothing");
 }
 
-/// An ext4 file system whose disk can be copied in a moment.
+fn cut_without_loss(format: &'static Format, cuts: usize) {
+    let Some(disk) = Disk::new(format) else { return };
+    let outcome = cut_again_and_again(&disk, "full", cuts);
+    eprintln!(
+        "power: {cuts} cuts on {}, {} changes acknowledged before them",
+        format.kind, outcome.durable
+    );
+    let (lost, torn) = (outcome.lost as u64, outcome.torn as u64);
+    score("S6", &[("attempts", cuts as u64), ("torn", torn), ("lost", lost)]);
+    assert_eq!((lost, torn), (0, 0), "{:?}", outcome.first);
+    assert!(outcome.durable > cuts * 10, "too little was under way: {}", outcome.durable);
+}
+
+/// A file system, and how it is kept from writing unasked.
+struct Format {
+    kind: &'static str,
+    make: [&'static str; 2],
+    options: &'static str,
+    /// For a copy of one that is mounted.
+    copy: &'static str,
+}
+
+const EXT4: Format = Format {
+    kind: "ext4",
+    make: ["mkfs.ext4", "-qF"],
+    options: "loop,commit=300,noauto_da_alloc",
+    copy: "loop",
+};
+const XFS: Format =
+    Format { kind: "xfs", make: ["mkfs.xfs", "-qf"], options: "loop", copy: "loop,nouuid" };
+
+/// A file system whose disk can be copied in a moment.
 struct Disk {
+    format: &'static Format,
     // Unmounted in this order.
     _mounted: Mounted,
     _clonable: Mounted,
@@ -68,7 +98,7 @@ struct Outcome {
 }
 
 impl Disk {
-    fn new() -> Option<Self> {
+    fn new(format: &'static Format) -> Option<Self> {
         if !(program("mkfs.xfs") && program("mkfs.ext4")) {
             return None;
         }
@@ -83,15 +113,15 @@ impl Disk {
         let clonable = Mounted::mount("xfs", "loop", xfs.to_str().unwrap(), &at("clonable"))?;
         let image = at("clonable/image");
         File::create(&image).unwrap().set_len(1 << 30).unwrap();
-        run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image));
-        let options = "loop,commit=300,noauto_da_alloc";
-        let mounted = Mounted::mount("ext4", options, image.to_str().unwrap(), &at("disk"))?;
+        let Format { kind, make: [program, how], options, .. } = format;
+        run(Command::new(program).arg(how).arg(&image));
+        let mounted = Mounted::mount(kind, options, image.to_str().unwrap(), &at("disk"))?;
         for dir in ["disk/root", "disk/staging"] {
             fs::create_dir(at(dir)).unwrap();
         }
         // The directories themselves are the operator's: they were there long before.
         run(&mut Command::new("sync"));
-        Some(Self { _mounted: mounted, _clonable: clonable, place })
+        Some(Self { format, _mounted: mounted, _clonable: clonable, place })
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -109,7 +139,8 @@ impl Disk {
     /// Looks at a cut as the machine would after its power came back.
     fn inspect<T>(&self, cut: &Path, look: impl FnOnce(&Path) -> T) -> T {
         let point = self.at("cut");
-        let mounted = Mounted::mount("ext4", "loop", cut.to_str().unwrap(), &point).unwrap();
+        let Format { kind, copy, .. } = self.format;
+        let mounted = Mounted::mount(kind, copy, cut.to_str().unwrap(), &point).unwrap();
         let seen = look(&point.join("root"));
         drop(mounted);
         fs::remove_file(cut).unwrap();

@@ -1,9 +1,9 @@
-//! An attacker inside swaps directories and files for links to the outside while clients work
-//! through them. Landlock is off: the first wall must hold alone.
+//! An attacker inside swaps directories and files for links to the outside, or for second names of
+//! what lies there, while clients work through them. Landlock is off: the first wall must hold alone.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,9 +16,13 @@ use crate::attack_form::short_or_long;
 use crate::dice::Dice;
 use crate::outside::{CANARY, Premises, holds_canary};
 use crate::raw_http::{APPEND, Answer, Connection, JSON, TAR};
+use crate::score::score;
 use crate::server_process::ServerProcess;
 
 const INSIDE: &[u8] = b"inside";
+const CLIENTS: u64 = 4;
+/// A request that takes this long hangs.
+const HANGS: Duration = Duration::from_secs(10);
 
 /// Names that exist on both sides, so that a lost race finds something to harm.
 const SHARED: [&str; 5] = ["file", "log", "victim", "tree/leaf", "w1"];
@@ -39,10 +43,17 @@ fn a_directory_swapped_for_a_link_leads_nobody_out() {
         let (door, swap) = (root.join("door"), root.join("swap"));
         renameat_with(CWD, door, CWD, swap, RenameFlags::EXCHANGE).unwrap();
     };
-    attack(&premises, "directory", exchange, |connection, dice| {
+    let sums = attack(&premises, "directory", exchange, |connection, dice| {
         let door = *dice.pick(&["door", "door", "deep/er/way"]);
-        through_directory(connection, dice, door)
+        if dice.once_in(3) {
+            through_sandbox(connection, dice, door)
+        } else {
+            through_directory(connection, dice, door)
+        }
     });
+    premises.assert_outside_is_untouched();
+    premises.assert_nothing_was_carried_in();
+    assert_enough_was_served(&sums);
 }
 
 #[test]
@@ -59,7 +70,38 @@ fn a_file_swapped_for_a_link_leads_nobody_out() {
         fs::rename(&next, root.join("leaf")).unwrap();
     };
     replace(1);
-    attack(&premises, "leaf", replace, through_leaf);
+    let sums = attack(&premises, "leaf", replace, through_leaf);
+    premises.assert_outside_is_untouched();
+    premises.assert_nothing_was_carried_in();
+    assert_enough_was_served(&sums);
+}
+
+/// Whoever may link a file may read it, so that only what changes it is an escape.
+#[test]
+fn a_file_swapped_for_another_name_of_an_outside_one_is_never_changed() {
+    let premises = premises();
+    let (root, outside) = (premises.root(), premises.outside().join("file"));
+    let look = || {
+        let metadata = fs::metadata(&outside).unwrap();
+        (fs::read(&outside).unwrap(), metadata.mode(), metadata.mtime(), metadata.mtime_nsec())
+    };
+    let before = look();
+    let replace = |turn: u64| {
+        let next = root.join("next");
+        if turn.is_multiple_of(2) {
+            fs::hard_link(&outside, &next).unwrap();
+        } else {
+            fs::write(&next, INSIDE).unwrap();
+        }
+        fs::rename(&next, root.join("leaf")).unwrap();
+    };
+    replace(1);
+    let sums = attack(&premises, "hard link", replace, |connection, dice| {
+        let (sort, outcome) = through_second_name(connection, dice);
+        if look() == before { (sort, outcome) } else { (sort, escaped("the outside changed")) }
+    });
+    assert_eq!(look(), before);
+    assert_enough_was_served(&sums);
 }
 
 /// What became of one request.
@@ -79,6 +121,41 @@ enum Outcome {
 struct Tally {
     attempts: u64,
     served: u64,
+    escaped: u64,
+    failed: u64,
+    hung: u64,
+    /// The first that went wrong.
+    wrong: Option<String>,
+}
+
+type Tallies = BTreeMap<&'static str, Tally>;
+
+impl Tally {
+    fn note(&mut self, outcome: Outcome, took: Duration) {
+        self.attempts += 1;
+        self.hung += u64::from(took > HANGS);
+        match outcome {
+            Outcome::Served => self.served += 1,
+            Outcome::Refused => {}
+            Outcome::Escaped(how) => {
+                self.escaped += 1;
+                self.wrong.get_or_insert(format!("escaped: {how}"));
+            }
+            Outcome::Failed(how) => {
+                self.failed += 1;
+                self.wrong.get_or_insert(format!("failed: {how}"));
+            }
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.attempts += other.attempts;
+        self.served += other.served;
+        self.escaped += other.escaped;
+        self.failed += other.failed;
+        self.hung += other.hung;
+        self.wrong = self.wrong.take().or(other.wrong);
+    }
 }
 
 fn premises() -> Premises {
@@ -86,32 +163,27 @@ fn premises() -> Premises {
     Premises::new(&[&SHARED[..], &only_outside].concat())
 }
 
-/// Lets one attacker and four clients loose and counts.
+/// Lets one attacker and four clients loose, and counts.
 fn attack(
     premises: &Premises,
     scheme: &str,
     swap: impl Fn(u64) + Sync,
     request: impl Fn(&mut Connection, &mut Dice) -> (&'static str, Outcome) + Sync,
-) {
-    let flags = ["--no-landlock", "--durability", "relaxed", "--staging"];
+) -> Tallies {
+    let flags = ["--no-landlock", "--durability", "relaxed", "--snapshots", "memory:", "--staging"];
     let staging = premises.staging();
     let flags = [&flags[..], &[staging.to_str().unwrap()]].concat();
     let server = ServerProcess::start(&premises.root(), &flags);
     let end = Instant::now() + Duration::from_secs(short_or_long(10, 60));
+    let enough = short_or_long(1, 50_000 / CLIENTS);
     let over = AtomicBool::new(false);
     let client = |seed: u64| {
         let (mut connection, mut dice) = (server.connect(), Dice::new(seed));
-        let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
-        while Instant::now() < end {
+        let mut tallies = Tallies::new();
+        while Instant::now() < end || tallies.values().any(|tally| tally.attempts < enough) {
+            let begin = Instant::now();
             let (sort, outcome) = request(&mut connection, &mut dice);
-            let tally = tallies.entry(sort).or_default();
-            tally.attempts += 1;
-            match outcome {
-                Outcome::Served => tally.served += 1,
-                Outcome::Refused => {}
-                Outcome::Escaped(how) => panic!("{sort} escaped: {how}"),
-                Outcome::Failed(how) => panic!("{sort} failed: {how}"),
-            }
+            tallies.entry(sort).or_default().note(outcome, begin.elapsed());
         }
         tallies
     };
@@ -120,34 +192,47 @@ fn attack(
             let turns = (0_u64..).take_while(|_| !over.load(Ordering::Relaxed));
             turns.inspect(|turn| swap(*turn)).count()
         });
-        let clients: Vec<_> = (0..4).map(|seed| scope.spawn(move || client(seed))).collect();
+        let clients: Vec<_> = (0..CLIENTS).map(|seed| scope.spawn(move || client(seed))).collect();
         let tallies: Vec<_> = clients.into_iter().map(thread::ScopedJoinHandle::join).collect();
         over.store(true, Ordering::Relaxed);
         (attacker.join().unwrap(), tallies)
     });
-    judge(premises, scheme, swaps, tallies.into_iter().map(Result::unwrap));
+    judge(scheme, swaps, tallies.into_iter().map(Result::unwrap))
 }
 
-fn judge(
-    premises: &Premises,
-    scheme: &str,
-    swaps: usize,
-    tallies: impl Iterator<Item = BTreeMap<&'static str, Tally>>,
-) {
-    let mut sums: BTreeMap<&str, Tally> = BTreeMap::new();
+fn judge(scheme: &str, swaps: usize, tallies: impl Iterator<Item = Tallies>) -> Tallies {
+    let mut sums = Tallies::new();
     for (sort, tally) in tallies.flatten() {
-        let sum = sums.entry(sort).or_default();
-        sum.attempts += tally.attempts;
-        sum.served += tally.served;
+        sums.entry(sort).or_default().add(tally);
     }
-    let total = |count: fn(&Tally) -> u64| sums.values().map(count).sum::<u64>();
-    let (attempts, served) = (total(|tally| tally.attempts), total(|tally| tally.served));
-    for (sort, Tally { attempts, served }) in &sums {
-        eprintln!("race, {scheme}: {sort:9} {served:7} of {attempts:7} served inside, 0 escaped");
+    for (sort, Tally { attempts, served, escaped, .. }) in &sums {
+        eprintln!("race, {scheme}: {sort:9} {served:7} of {attempts:7} inside, {escaped} escaped");
     }
-    eprintln!("race, {scheme}: {attempts} attempts against {swaps} swaps, {served} served inside");
-    premises.assert_outside_is_untouched();
-    premises.assert_nothing_was_carried_in();
+    eprintln!("race, {scheme}: {swaps} swaps");
+    score(
+        "S1",
+        &[
+            ("attempts", total(&sums, |tally| tally.attempts)),
+            ("served", total(&sums, |tally| tally.served)),
+            ("escapes", total(&sums, |tally| tally.escaped)),
+            ("hung", total(&sums, |tally| tally.hung)),
+            ("5xx", total(&sums, |tally| tally.failed)),
+        ],
+    );
+    for (sort, tally) in &sums {
+        assert!(tally.wrong.is_none(), "{sort} {}", tally.wrong.as_deref().unwrap_or_default());
+        assert_eq!(tally.hung, 0, "{sort} hung");
+    }
+    sums
+}
+
+fn total(sums: &Tallies, count: fn(&Tally) -> u64) -> u64 {
+    sums.values().map(count).sum()
+}
+
+fn assert_enough_was_served(sums: &Tallies) {
+    let attempts = total(sums, |tally| tally.attempts);
+    let served = total(sums, |tally| tally.served);
     assert!(served * 5 >= attempts, "fewer than a fifth were served: the attack proves nothing");
 }
 
@@ -201,6 +286,64 @@ fn through_directory(
     }
 }
 
+/// One request through the swapped directory by the interface of many sandboxes, which can do more.
+fn through_sandbox(
+    connection: &mut Connection,
+    dice: &mut Dice,
+    door: &str,
+) -> (&'static str, Outcome) {
+    let number = dice.below(20);
+    let mut post = |call: &str, name: &str, body: serde_json::Value| {
+        let target = format!("/v1/sandboxes/main/fs-{call}/{door}{name}");
+        connection.ask("POST", &target, &JSON, body.to_string().as_bytes())
+    };
+    match dice.below(6) {
+        0 => {
+            let edit = json!({"replacements": [{"old": "ins", "new": "ins", "all": true}]});
+            ("edit", judge_content(&post("edit", "/file", edit)))
+        }
+        1 => ("chmod", judge_status(&post("chmod", "/log", json!({"mode": "604"})))),
+        2 => ("truncate", judge_status(&post("truncate", "/log", json!({"size": number})))),
+        3 => {
+            let found = post("search", "", json!({"pattern": "canary|inside"}));
+            ("search", judge_content(&found))
+        }
+        4 => {
+            let target = format!("/v1/sandboxes/main/fs-link/{door}/l{number}");
+            let body = json!({"target": "file"}).to_string();
+            let answer = connection.ask("PUT", &target, &JSON, body.as_bytes());
+            ("link", judge_status(&answer))
+        }
+        _ => {
+            let target = format!("/v1/sandboxes/main/fs-list/{door}?recursive=true");
+            ("walk", judge_listing(&connection.ask("GET", &target, &[], b"")))
+        }
+    }
+}
+
+/// One change of the file that is now and then another name of one outside.
+fn through_second_name(connection: &mut Connection, dice: &mut Dice) -> (&'static str, Outcome) {
+    let leaf = "/v1/fs/file?path=leaf";
+    let mut post = |call: &str, body: serde_json::Value| {
+        let target = format!("/v1/sandboxes/main/fs-{call}/leaf");
+        judge_status(&connection.ask("POST", &target, &JSON, body.to_string().as_bytes()))
+    };
+    match dice.below(6) {
+        0 => ("append", judge_status(&connection.ask("PATCH", leaf, &APPEND, b"+"))),
+        1 => {
+            let middle = [("Content-Range", "bytes 0-1/*")];
+            ("patch", judge_status(&connection.ask("PATCH", leaf, &middle, b"in")))
+        }
+        2 => ("write", put(connection, "leaf")),
+        3 => ("chmod", post("chmod", json!({"mode": "600"}))),
+        4 => ("truncate", post("truncate", json!({"size": 2}))),
+        _ => {
+            let edit = json!({"replacements": [{"old": "in", "new": "IN", "all": true}]});
+            ("edit", post("edit", edit))
+        }
+    }
+}
+
 /// One request at the swapped file.
 fn through_leaf(connection: &mut Connection, dice: &mut Dice) -> (&'static str, Outcome) {
     match dice.below(6) {
@@ -220,6 +363,10 @@ fn through_leaf(connection: &mut Connection, dice: &mut Dice) -> (&'static str, 
             )
         }
     }
+}
+
+fn escaped(how: &str) -> Outcome {
+    Outcome::Escaped(how.to_owned())
 }
 
 fn put(connection: &mut Connection, path: &str) -> Outcome {
@@ -251,21 +398,21 @@ fn judge_status(answer: &Answer) -> Outcome {
 
 fn judge_content(answer: &Answer) -> Outcome {
     if holds_canary(&answer.body) {
-        return Outcome::Escaped(answer.text());
+        return escaped(&answer.text());
     }
     judge_status(answer)
 }
 
 fn judge_listing(answer: &Answer) -> Outcome {
     if answer.is_success() && answer.text().contains("canary") {
-        return Outcome::Escaped(answer.text());
+        return escaped(&answer.text());
     }
     judge_status(answer)
 }
 
 fn judge_size(answer: &Answer) -> Outcome {
     if answer.is_success() && answer.json()["size"] == CANARY.len() {
-        return Outcome::Escaped(answer.text());
+        return escaped(&answer.text());
     }
     judge_status(answer)
 }
@@ -277,7 +424,7 @@ fn never(answer: &Answer) -> Outcome {
 
 fn judge_theft(outcome: Outcome) -> Outcome {
     match outcome {
-        Outcome::Served => Outcome::Escaped("what is only outside was found".to_owned()),
+        Outcome::Served => escaped("what is only outside was found"),
         Outcome::Refused => Outcome::Refused,
         Outcome::Escaped(how) => Outcome::Escaped(how),
         Outcome::Failed(how) => Outcome::Failed(how),

@@ -13,6 +13,7 @@ use crate::forged_archive::{Member, long_name, pax, tar};
 use crate::hostile_archive::{premises_with_server, send};
 use crate::input::unharmed;
 use crate::outside::{Premises, files_beneath};
+use crate::score::score;
 
 const NAMES: [&str; 16] = [
     "a",
@@ -76,6 +77,7 @@ fn random_hostile_archives_do_no_harm() {
     let elapsed = begin.elapsed();
     eprintln!("archives: {archives} hostile ones, {accepted} accepted, 0 escaped, in {elapsed:?}");
     unharmed(&premises, &server);
+    score("S4", &[("attempts", archives), ("escapes", 0), ("hung", 0), ("5xx", 0)]);
     assert!(accepted * 50 > archives, "the archives are too broken to reach anything");
 }
 

@@ -51,6 +51,30 @@ impl Connection {
         *self = Self::open(self.address, self.token);
     }
 
+    /// Waits no longer than this, for bytes to come or to be taken.
+    pub(crate) fn set_patience(&self, patience: Duration) {
+        let stream = self.stream.get_ref();
+        stream.set_read_timeout(Some(patience)).unwrap();
+        stream.set_write_timeout(Some(patience)).unwrap();
+    }
+
+    /// Whether the server has closed its side, without waiting for it.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        let stream = self.stream.get_ref();
+        stream.set_nonblocking(true).unwrap();
+        let heard = self.stream.fill_buf().map(<[u8]>::len);
+        self.stream.get_ref().set_nonblocking(false).unwrap();
+        match heard {
+            Ok(0) => true,
+            // An answer comes before the end.
+            Ok(len) => {
+                self.stream.consume(len);
+                false
+            }
+            Err(err) => err.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+
     /// A request and its whole answer. Panics when the connection breaks.
     pub(crate) fn ask(
         &mut self,
@@ -225,7 +249,14 @@ impl Answer {
     /// Whether it is a refusal as clients are promised one: a 4xx, or a 507, that says why.
     pub(crate) fn is_clear_refusal(&self) -> bool {
         let refused = (400..500).contains(&self.status) || self.status == 507;
-        refused && self.is_problem()
+        refused && self.says_why()
+    }
+
+    /// Whether it says what went wrong, as `/v1/fs` does or as `/v1/sandboxes` does.
+    pub(crate) fn says_why(&self) -> bool {
+        let body: Result<Value, _> = serde_json::from_slice(&self.body);
+        let is_error = body.is_ok_and(|body| body["error"].is_string() && body["kind"].is_string());
+        self.is_problem() || is_error && self.content_type == "application/json"
     }
 
     /// Whether the body is a problem document of the same status.

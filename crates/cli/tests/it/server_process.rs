@@ -70,6 +70,11 @@ impl ServerProcess {
         Connection::open(self.address, token)
     }
 
+    /// The header of whoever is let in.
+    pub(crate) fn credentials(&self) -> String {
+        format!("Authorization: Bearer {TOKEN}")
+    }
+
     /// One request on a connection of its own.
     pub(crate) fn ask(&self, method: &str, target: &str, body: &[u8]) -> Answer {
         self.connect().ask(method, target, &[], body)
@@ -93,12 +98,17 @@ impl ServerProcess {
     /// The most memory that was ever resident, in MiB, without the code of the program: unoptimised,
     /// with the drivers of every store, that alone is some 40 MiB.
     pub(crate) fn peak_memory_mib(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
-        let kib = |name: &str| -> u64 {
-            let line = status.lines().find(|line| line.starts_with(name)).unwrap();
-            line.split_whitespace().nth(1).unwrap().parse().unwrap()
-        };
-        (kib("VmHWM:") - kib("RssFile:")).div_ceil(1024)
+        let status = self.status();
+        (kib(&status, "VmHWM:") - kib(&status, "RssFile:")).div_ceil(1024)
+    }
+
+    /// The memory that is resident now, in KiB, without the code of the program.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        kib(&self.status(), "RssAnon:")
+    }
+
+    fn status(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap()
     }
 
     /// Waits until the server uses no more processor time. Panics if it never does.
@@ -133,6 +143,11 @@ impl ServerProcess {
         kill_process(self.pid, Signal::KILL).ok();
         self.child.wait().unwrap();
     }
+}
+
+fn kib(status: &str, name: &str) -> u64 {
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 /// The program under test: the one just built, or `SANDKEEP_BIN`.

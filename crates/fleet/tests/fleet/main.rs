@@ -60,6 +60,12 @@ fn run(name: &str, kind: Kind, trouble: Trouble) -> Result<(), Failed> {
     println!("  {figures}");
     let complaints = runtime.block_on(outcome.complaints(&url)).unwrap();
     println!("  checked in {:.1?}", begin.elapsed());
+    println!(
+        "SCORE S15 attempts={} acknowledged={} lost={}",
+        made.episodes() + outcome.kills,
+        figures.acknowledged(),
+        complaints.len()
+    );
     if !complaints.is_empty() {
         let (count, shown) = (complaints.len(), complaints.into_iter().take(20));
         return Err(format!("{count} complaints:\n{}", shown.collect::<Vec<_>>().join("\n")).into());

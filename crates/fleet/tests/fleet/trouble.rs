@@ -75,6 +75,11 @@ pub(crate) struct Made {
 }
 
 impl Made {
+    /// How often something was made to go wrong on purpose.
+    pub(crate) fn episodes(&self) -> u32 {
+        self.killed + self.stopped + self.cuts
+    }
+
     /// Restarts a database, in turn as a crash would and in order.
     fn restart(&mut self, server: &mut Server) {
         let begin = Instant::now();

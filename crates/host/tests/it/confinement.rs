@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use host::{Error, Links, Parents};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use crate::{Staged, World};
 
@@ -121,4 +122,34 @@ fn a_link_in_the_place_of_a_removed_root_is_not_followed() {
     fs::remove_dir(&world.root).unwrap();
     symlink(&world.outside, &world.root).unwrap();
     assert_eq!(world.read("secret"), Err(Error::Unavailable));
+}
+
+#[test]
+fn a_link_that_took_the_place_of_a_file_is_not_followed() {
+    let world = World::new(Staged::Outside);
+    world.put("f", "x").unwrap();
+    let spot = world.spot("f");
+    fs::remove_file(world.root.join("f")).unwrap();
+    symlink("../outside/secret", world.root.join("f")).unwrap();
+    assert_eq!(world.dir.open_spot(&spot).unwrap_err(), Error::Special);
+    assert_eq!(world.dir.open_spot_to_read(&spot).unwrap_err(), Error::Special);
+    assert_eq!(world.dir.set_metadata(&spot, Some(0o777), None), Err(Error::Special));
+}
+
+#[test]
+fn a_mount_beneath_the_root_is_not_entered() {
+    let world = World::new(Staged::Outside);
+    let point = world.root.join("mount");
+    fs::create_dir(&point).unwrap();
+    if mount("tmpfs", &point, "tmpfs", MountFlags::empty(), None).is_err() {
+        println!("SKIPPED: this test must be allowed to mount");
+        return;
+    }
+    let written = fs::write(point.join("file"), "x");
+    let refused = [world.read("mount/file").map(drop), world.put("mount/new", "x")];
+    let listed = world.dir.list(Path::new("mount")).map(drop);
+    unmount(&point, UnmountFlags::DETACH).unwrap();
+    written.unwrap();
+    assert_eq!(refused, [Err(Error::Outside), Err(Error::Outside)]);
+    assert_eq!(listed, Err(Error::Outside));
 }

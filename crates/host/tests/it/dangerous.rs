@@ -1,9 +1,11 @@
 //! Files that must never be opened.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use host::{Error, Kind};
@@ -53,6 +55,33 @@ fn a_tree_with_a_fifo_is_not_copied() {
     assert_eq!(copied.unwrap_err(), Error::Special);
     assert_eq!(fs::read_dir(&world.staging).unwrap().count(), 1);
     assert!(!world.root.join("copy").exists());
+}
+
+/// Whoever opens such a file is made to wait until its holder lets go, or for 45 seconds.
+#[test]
+fn a_file_under_a_lease_is_refused_at_once() {
+    let world = World::new(Staged::Outside);
+    world.put("leased", "x").unwrap();
+    let hold = "import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fcntl.fcntl(os.open(sys.argv[1], os.O_RDWR), fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print('held', flush=True)
+sys.stdin.read()";
+    let mut holder = Command::new("python3");
+    holder.args(["-c", hold]).arg(world.root.join("leased"));
+    let Ok(mut holder) = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+        println!("SKIPPED: this test needs python3");
+        return;
+    };
+    let mut said = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let began = Instant::now();
+    let read = world.read("leased");
+    let took = began.elapsed();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert_eq!((&*said, read), ("held\n", Err(Error::Locked)));
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 #[test]

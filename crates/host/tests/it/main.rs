@@ -1,7 +1,7 @@
 //! What `host::Dir` promises, tried on a real file system.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
-#![expect(clippy::print_stdout, reason = "a test that cannot run says so")]
+#![expect(clippy::print_stdout, reason = "a test that cannot run says so, and figures are told")]
 #![expect(clippy::disallowed_methods, reason = "tests look at the directory from outside")]
 
 extern crate sandkeep_host as host;
@@ -13,6 +13,8 @@ mod parts;
 mod races;
 mod restores;
 mod staging;
+mod storms;
+mod syncs;
 mod trees;
 
 use std::fs;

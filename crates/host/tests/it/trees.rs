@@ -90,6 +90,21 @@ fn a_directory_replaces_a_file_and_the_reverse() {
 }
 
 #[test]
+fn a_file_that_must_be_new_replaces_nothing() {
+    let world = World::new(Staged::Outside);
+    world.put("there", "old").unwrap();
+    world.put("other", "new").unwrap();
+    let exists = Err(Error::Os(host::Errno::EXIST));
+    let moved = world.dir.rename(&world.spot("other"), &world.spot("there"), Existing::Refuse);
+    assert_eq!(moved.map(drop), exists);
+    let mut unfinished = world.dir.begin(Path::new("there")).unwrap();
+    unfinished.append(b"new").unwrap();
+    let placed = world.dir.place(unfinished, &world.spot("there"), Existing::Refuse);
+    assert_eq!(placed.map(drop).map_err(|(err, _)| err), exists);
+    assert_eq!(world.read("there").unwrap(), "old");
+}
+
+#[test]
 fn a_directory_replaces_one_that_is_not_empty() {
     let world = World::new(Staged::Beside);
     world.put("from/a", "new").unwrap();

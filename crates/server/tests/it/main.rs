@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "what should happen soon and does not has failed")]
 #![expect(clippy::indexing_slicing, reason = "an index out of bounds fails the test, as it should")]
 #![expect(clippy::disallowed_methods, reason = "tests prepare and inspect the served directory")]
+#![expect(clippy::print_stdout, reason = "figures are told to the scoreboard")]
 
 extern crate sandkeep_server as server;
 

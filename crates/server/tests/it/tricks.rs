@@ -248,7 +248,7 @@ async fn no_spelling_of_a_path_leads_out_on_any_route() {
     assert!(routes.len() >= 20, "{routes:?}");
     let server = Arc::new(Server::start().await);
     let outside = plant(&server);
-    let before = list(&outside);
+    let (before, mut tried) = (list(&outside), 0);
     for (method, route, fields) in &routes {
         // A removed sandbox teaches nothing about paths.
         let asks = tricks.iter().flat_map(|trick| requests(method, route, fields, trick));
@@ -261,11 +261,13 @@ async fn no_spelling_of_a_path_leads_out_on_any_route() {
             assert!((200..500).contains(&answer.status), "{} for {shown}", answer.status);
             let body = String::from_utf8_lossy(&answer.body);
             assert!(!body.contains(SECRET) && !body.contains("root:x:0"), "{shown} told {body}");
+            tried += 1;
         }
         assert_eq!(list(&outside), before, "{method} {route}");
     }
     let beside = server.host("").parent().unwrap().join("secret.txt");
     assert_eq!(std::fs::read_to_string(beside).unwrap(), SECRET);
+    println!("SCORE spelled-paths attempts={tried} escapes=0 5xx=0");
 }
 
 pub(crate) fn list(dir: &std::path::Path) -> Vec<(String, Vec<u8>)> {

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use libc::{CLONE_THREAD, ENOSYS, EPERM, c_long};
 use seccompiler::{
-    BackendError, BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule, apply_filter,
+    BackendError, BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp,
+    SeccompCondition, SeccompFilter, SeccompRule, apply_filter,
 };
 
 /// Calls that are refused whatever is asked of them.
@@ -154,7 +154,8 @@ mod tests {
     fn behind_the_wall_threads_begin_and_files_are_read() {
         behind_the_wall(|| {
             let read = thread::spawn(|| {
-                let dir = rustix::fs::open(".", rustix::fs::OFlags::PATH, rustix::fs::Mode::empty());
+                let dir =
+                    rustix::fs::open(".", rustix::fs::OFlags::PATH, rustix::fs::Mode::empty());
                 rustix::fs::fstat(dir.unwrap()).is_ok()
             });
             assert!(read.join().unwrap());

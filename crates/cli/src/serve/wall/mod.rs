@@ -80,13 +80,13 @@ fn warn_without_wall(error: Option<&(dyn Error + 'static)>) -> bool {
 }
 
 fn around_calls() -> bool {
-    match calls::restrict() {
-        Ok(()) => tracing::info!(seccomp = "on", "calls that a file server never makes are refused"),
+    let refused = calls::restrict();
+    match &refused {
+        Ok(()) => tracing::info!(seccomp = "on", "calls that no file server makes are refused"),
         Err(err) => {
-            let error = &err as &dyn Error;
-            tracing::warn!(seccomp = "none", error, "no call is refused: there is no usable seccomp");
-            return false;
+            let error = err as &dyn Error;
+            tracing::warn!(seccomp = "none", error, "no call is refused: no usable seccomp");
         }
     }
-    true
+    refused.is_ok()
 }

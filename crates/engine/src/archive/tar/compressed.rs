@@ -1,6 +1,6 @@
 //! Tar archives in gzip or Zstandard.
 
-use std::io::{Read, Write as _};
+use std::io::{self, Read, Write as _};
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -11,9 +11,12 @@ use super::super::encode::{Encoder, encoded};
 use super::super::{bad, broken};
 use crate::{ByteStream, Error, ErrorKind, Result};
 
-/// The largest window that a frame may ask for, which is memory: 128 MiB, as the `zstd` program
-/// takes by default.
-const LARGEST_WINDOW_LOG: u32 = 27;
+/// The largest window that a frame may ask for, which is memory: 8 MiB, as every decoder should take
+/// and no encoder should exceed (RFC 8878, 3.1.1.1.2). A frame of some KiB fills it.
+const LARGEST_WINDOW_LOG: u32 = 23;
+const TOO_MUCH_MEMORY: &str = "Frame requires too much memory for decoding";
+const TOO_LARGE_WINDOW: &str =
+    "the archive needs a window of more than 8 MiB: compress it without --ultra and --long";
 /// Beyond this level the archive hardly shrinks, and takes several times as long.
 const LEVEL: i32 = 3;
 /// How many zeros may stand behind the end marker: programs fill up their last record with them.
@@ -28,7 +31,20 @@ pub(in crate::archive) fn gunzip(archive: impl Read) -> impl Read {
 pub(in crate::archive) fn unzstd(archive: impl Read) -> Result<impl Read> {
     let mut plain = zstd::stream::read::Decoder::new(archive).map_err(broken)?;
     plain.window_log_max(LARGEST_WINDOW_LOG).map_err(broken)?;
-    Ok(plain)
+    Ok(Unzstd(plain))
+}
+
+/// Says what is wrong with a frame that asks for too much memory, which the library says in words only.
+struct Unzstd<R>(R);
+
+impl<R: Read> Read for Unzstd<R> {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        let Self(plain) = self;
+        plain.read(space).map_err(|err| match err.to_string() == TOO_MUCH_MEMORY {
+            true => io::Error::other(bad(TOO_LARGE_WINDOW).because(err)),
+            false => err,
+        })
+    }
 }
 
 /// Reads what stands behind the end marker: the checksums are there, and nothing else may be.
@@ -109,6 +125,6 @@ impl Encoder for Zstd {
     }
 }
 
-fn not_made(err: std::io::Error) -> Error {
+fn not_made(err: io::Error) -> Error {
     Error::new(ErrorKind::Io, "the archive could not be compressed").because(err)
 }
