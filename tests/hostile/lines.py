@@ -67,7 +67,7 @@ LINES = [
     Line("odd-names", "names of every kind", [(CLI, "^names::")], (1_500, 15_000), ["escapes", "lost", "5xx"]),
     Line("idle-connections", "clients that want nothing", [(CLI, "^crowds::idle")], (2_000, 10_000), ["lost"],
          {"kib_each": 48}),
-    Line("lying-bodies", "lengths that are not true", [(CLI, "^lies::")], (300, 5_000), ["torn", "5xx"]),
+    Line("lying-bodies", "lengths that are not true", [(CLI, "^lies::")], (250, 5_000), ["torn", "5xx"]),
     Line("bombs", "archives that unfold", [(CLI, "^bombs::")], (100, 100), ["hung", "5xx"], {"peak_mib": 64}),
     Line("header-floods", "heads and requests without end", [(CLI, "^floods::")], (500, 500), ["hung", "5xx"],
          {"peak_mib": 48}),

@@ -119,14 +119,6 @@ fn an_edit_and_a_new_mode_survive_every_failing_call() {
 }
 
 #[test]
-fn a_snapshot_and_its_restore_survive_every_failing_call() {
-    // They make so many calls that CI tries one error only.
-    let errors = short_or_long(&["EIO"][..], &ALL_ERRORS);
-    sweep_with(&post("a snapshot", "/v1/sandboxes/main/snapshots", "{}"), errors);
-    sweep_with(&post("a restore", "/v1/sandboxes/main/snapshots/new/restore", "{}"), errors);
-}
-
-#[test]
 fn a_store_survives_every_failing_call() {
     if !program("strace") {
         return;
@@ -186,10 +178,6 @@ fn post(name: &'static str, target: &'static str, body: &str) -> Operation {
 
 /// Every kind of call, every number of it, and the errors that a disk gives.
 fn sweep(operation: &Operation) {
-    sweep_with(operation, short_or_long(&ERRORS, &ALL_ERRORS));
-}
-
-fn sweep_with(operation: &Operation, errors: &[&str]) {
     if !program("strace") {
         return;
     }
@@ -199,7 +187,7 @@ fn sweep_with(operation: &Operation, errors: &[&str]) {
     let server = ServerProcess::start(&premises.root(), &flags);
     take_snapshot(&premises.root(), &server);
     let (mut failed, mut attempts) = (Vec::new(), 0);
-    for (calls, error) in pairs(&CALLS, errors) {
+    for (calls, error) in pairs(&CALLS, short_or_long(&ERRORS, &ALL_ERRORS)) {
         let occurs = |number| {
             let fault = Fault { calls, error, number };
             // Tried twice: a thread that is just starting can escape the tracer.
