@@ -1,4 +1,5 @@
-//! How fast virtual trees are: beside their peers, as they grow, and beside what the machine can do.
+//! How fast files are served and virtual trees are: beside their peers, as they grow, and beside what
+//! the machine can do.
 //!
 //! `bench/run` runs this and keeps what it finds in RESULTS.md. Every scenario measures in processes
 //! of its own, which are this program again with the name of a part.
@@ -18,6 +19,7 @@ mod process;
 mod report;
 mod sample;
 mod sandboxes;
+mod serving;
 mod spread;
 mod stores;
 mod tools;
@@ -26,7 +28,7 @@ mod tree;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail, ensure};
 use clap::{Parser, Subcommand};
 use tokio::runtime::{Builder, Runtime};
 
@@ -42,6 +44,10 @@ struct Arguments {
 enum Part {
     /// Everything, with a report.
     All(Plan),
+    /// Serving files over HTTP, without virtual trees as such.
+    Serving(Plan),
+    /// Durable writes without a server around them.
+    BareWrites(serving::bare::Plan),
     /// Create, read, stat and list in memory.
     Operations { files: usize },
     /// Snapshot, fork, rename, copy, remove and diff of small and large trees.
@@ -70,18 +76,38 @@ struct Plan {
     /// A shorter run with fewer rounds and smaller trees.
     #[arg(long)]
     quick: bool,
+    /// Only these scenarios; what they find is shown and not kept.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// The program `sandkeep`.
+    #[arg(long)]
+    server: PathBuf,
     /// Where the peers are installed.
     #[arg(long)]
     peers: PathBuf,
     /// A directory for stores, on a real disk.
     #[arg(long)]
     scratch: PathBuf,
-    /// Where the report goes.
+    /// Where the report goes, and beside it the plots.
     #[arg(long)]
     results: PathBuf,
 }
 
 impl Plan {
+    /// Whether a scenario is to be measured.
+    fn wants(&self, scenario: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == scenario)
+    }
+
+    /// Where plots go, if they are kept.
+    fn plots(&self) -> Option<PathBuf> {
+        self.only.is_empty().then(|| self.results.with_file_name("plots"))
+    }
+
+    fn command(&self) -> &'static str {
+        self.choose("bench/run --quick", "bench/run")
+    }
+
     /// One of two values, depending on how long the run may take.
     fn choose<T>(&self, quick: T, full: T) -> T {
         if self.quick { quick } else { full }
@@ -98,6 +124,10 @@ impl Plan {
 fn main() -> Result<()> {
     match Arguments::parse().part {
         Part::All(plan) => all(&plan),
+        Part::Serving(plan) => {
+            told(&plan, |report| runtime()?.block_on(serving::measure(&plan, report)))
+        }
+        Part::BareWrites(plan) => serving::bare::measure(&plan),
         Part::Operations { files } => runtime()?.block_on(operations::ours::measure(files)),
         Part::Constant { url, files, rounds } => {
             runtime()?.block_on(constant::measure(&url, files, rounds))
@@ -118,26 +148,43 @@ fn main() -> Result<()> {
 /// Measures one scenario, ours beside the others.
 type Compare = fn(&Plan) -> Result<report::Section>;
 
+const VIRTUAL: [(&str, Compare); 6] = [
+    ("operations", operations::compare),
+    ("constant", constant::compare),
+    ("memory", memory::compare),
+    ("carry", carry::compare),
+    ("virtual-growth", growth::compare),
+    ("commits", commits::compare),
+];
+
 fn all(plan: &Plan) -> Result<()> {
-    let mut report = Report::new(plan.choose("bench/run --quick", "bench/run"));
-    let scenarios: [(&str, Compare); 6] = [
-        ("operations", operations::compare),
-        ("constant cost", constant::compare),
-        ("memory", memory::compare),
-        ("export and import", carry::compare),
-        ("growth", growth::compare),
-        ("commits", commits::compare),
-    ];
-    for (name, compare) in scenarios {
-        println!("measuring: {name}");
-        match compare(plan) {
-            Ok(section) => report.add(section),
-            Err(err) => report.failed(name, &err),
+    told(plan, |report| {
+        runtime()?.block_on(serving::measure(plan, report))?;
+        for (name, compare) in VIRTUAL.into_iter().filter(|(name, _)| plan.wants(name)) {
+            println!("measuring: {name}");
+            match compare(plan) {
+                Ok(section) => report.add(section),
+                Err(err) => report.failed(name, &err),
+            }
         }
+        Ok(())
+    })
+}
+
+/// Tells what is measured, and keeps it if it is everything.
+fn told(plan: &Plan, measure: impl FnOnce(&mut Report) -> Result<()>) -> Result<()> {
+    let known: Vec<_> = serving::names().chain(VIRTUAL.map(|(name, _)| name)).collect();
+    if let Some(unknown) = plan.only.iter().find(|name| !known.contains(&name.as_str())) {
+        bail!("there is no scenario {unknown}, but {}", known.join(", "));
     }
+    let mut report = Report::new(plan.command());
+    measure(&mut report)?;
     let text = report.text();
     println!("{text}");
-    std::fs::write(&plan.results, text)?;
+    if plan.only.is_empty() {
+        std::fs::write(&plan.results, text)?;
+    }
+    ensure!(report.is_whole(), "not everything could be measured");
     Ok(())
 }
 

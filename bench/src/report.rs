@@ -26,6 +26,7 @@ pub(crate) struct Section {
 }
 
 /// A figure that has to be reached.
+#[derive(Clone)]
 pub(crate) struct Mark {
     pub(crate) what: String,
     pub(crate) wanted: String,
@@ -59,6 +60,11 @@ impl Report {
 
     pub(crate) fn failed(&mut self, scenario: &str, err: &anyhow::Error) {
         self.failed.push(format!("{scenario}: {err:#}"));
+    }
+
+    /// Whether nothing failed.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.failed.is_empty()
     }
 
     /// Fails with a sentence if a figure was not reached, so that whoever runs this notices.

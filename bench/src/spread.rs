@@ -51,7 +51,7 @@ impl Spread {
 pub(crate) struct Times(Vec<Duration>);
 
 impl Times {
-    fn of(mut times: Vec<Duration>) -> Self {
+    pub(crate) fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
     }
