@@ -17,6 +17,8 @@ mod deeds;
 mod expectation;
 mod faces;
 mod framing;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod intake;
 mod json_body;
 mod jsonrpc;

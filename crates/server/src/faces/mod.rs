@@ -23,9 +23,13 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::visit::id_in;
 pub(crate) use acp::{AgentServers, Connections};
+#[cfg(fuzzing)]
+pub(crate) use fs_v1::meant;
 pub(crate) use mcp::Desk;
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
+#[cfg(fuzzing)]
+pub(crate) use sandboxes_v1::{of_address, of_text};
 
 /// How much of what a client spelled is told in the audit.
 const LONGEST_SPELLED: usize = 256;
