@@ -15,6 +15,8 @@ const MOST_LABELS: usize = 64;
 const LONGEST_LABEL: usize = 256;
 /// What machines, containers and births of processes are told apart by.
 const LONGEST_MARK: u64 = 512;
+/// A byte that is not UTF-8 is spelled with four.
+const LONGEST_PATH: u64 = 4 * MAX_PATH as u64;
 
 /// A sandbox: how its tree is kept, and what its maker said about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,7 +178,7 @@ impl Attached {
 }
 
 fn path(input: &mut Input, damage: &'static str) -> Result<SandboxPath, Damaged> {
-    let text = input.text(MAX_PATH as u64)?;
+    let text = input.text(LONGEST_PATH)?;
     let parsed = SandboxPath::parse(&text, DotDot::Refuse);
     parsed.ok().filter(|path| path.as_str() == &*text).ok_or(Damaged(damage))
 }
@@ -307,6 +309,14 @@ mod tests {
         let process = attached(AttachTarget::Process { pid: 300, birth });
         assert_eq!(Bytes::from(process.encode()), whole("01  ac 02  03 62 2f 37"));
         assert_eq!(Record::decode(&whole("01  ac 02  03 62 2f 37")).unwrap(), process);
+    }
+
+    #[test]
+    fn a_long_prefix_of_bytes_that_are_no_text_is_read_again() {
+        let name = "\u{10FE80}".repeat(250);
+        let prefix = SandboxPath::parse(&[&*name; 5].join("/"), DotDot::Refuse).unwrap();
+        let record = Record { prefix, ..golden() };
+        assert_eq!(Record::decode(&record.encode().into()).unwrap(), record);
     }
 
     #[test]
