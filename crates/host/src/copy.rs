@@ -4,16 +4,16 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, SeekFrom, copy_file_range, ftruncate, ioctl_ficlone, mkdirat, openat,
-    readlinkat, seek, symlinkat, utimensat,
+    Mode, OFlags, SeekFrom, copy_file_range, ftruncate, ioctl_ficlone, mkdirat, openat, readlinkat,
+    seek, symlinkat,
 };
 use rustix::io::{Errno, pread};
 
 use crate::owner::Owner;
 use crate::read::write_all_at;
-use crate::replace::set_mode_and_time;
+use crate::replace::{set_link_time, set_mode_and_time};
 use crate::walk::{Follower, Tally, Walk};
-use crate::{Error, Kind, Result, Stat, clock, is_reserved, list, stat, walk};
+use crate::{Error, Kind, Result, Stat, is_reserved, list, stat, walk};
 
 const STEP: usize = 64 << 20;
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -167,8 +167,7 @@ impl Copying<'_> {
             }
             Kind::Symlink => {
                 symlinkat(readlinkat(from, name, Vec::new())?, to, new)?;
-                let times = clock::modified_at(seen.modified);
-                utimensat(to, new, &times, AtFlags::SYMLINK_NOFOLLOW)?;
+                set_link_time(to, new, seen.modified)?;
             }
             Kind::Directory | Kind::Special => return Err(Error::Special),
         }

@@ -110,7 +110,9 @@ impl Dir {
         let mount = stat::of(&root)?.mount;
         let staging = self.staging().filter(|staging| staging.mount() == mount).cloned();
         // Whoever had it open before may have left a restore there.
-        staging.iter().try_for_each(|staging| restore::finish_in(staging.dir(), &root))?;
+        staging.iter().try_for_each(|staging| {
+            restore::finish_in(staging.dir(), &root, &|name| staging.discard(name))
+        })?;
         Self::over(root, options, staging)
     }
 

@@ -57,7 +57,11 @@ impl Draft {
         self.write()?;
         dir.sync_all(place)?;
         renameat(place, DRAFT, place, NAME)?;
-        dir.sync_names(place)?;
+        if let Err(err) = dir.sync_names(place) {
+            // Nobody may follow it, since what it speaks of goes now.
+            Journal::remove(place)?;
+            return Err(err);
+        }
         Ok(Journal { file: self.file })
     }
 

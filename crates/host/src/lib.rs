@@ -6,7 +6,9 @@
 //! path by name before it opens it.
 //!
 //! - `beneath`: the one place where a client's path meets the kernel
+//! - `read` and `recent`: files are looked at, opened, and stay open for a moment
 //! - `spot`: a name in an open directory, which is what every change acts on
+//! - `sole`: whether a file has no name but that one, and may be changed where it is
 //! - `replace`: files are written elsewhere and renamed into place
 //! - `moving`, `walk`, `copy`, `merge`: what happens to whole trees
 //! - `descent`: down a tree and up again, for those who scan and compare
@@ -31,10 +33,12 @@ mod moving;
 mod owner;
 mod process;
 mod read;
+mod recent;
 mod record;
 mod replace;
 mod restore;
 mod scratch;
+mod sole;
 mod spot;
 mod stage;
 mod staging;
@@ -52,6 +56,7 @@ pub use list::{Listing, Names};
 pub use moving::Leftover;
 pub use process::{Process, RootMark, machine};
 pub use read::OpenedFile;
+pub use recent::{forget_unused, keeps_any};
 pub use record::Look;
 pub use replace::{Existing, Placed, Unfinished};
 pub use restore::Restore;

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, chmodat, fstatfs, ftruncate, openat, readlinkat, utimensat,
@@ -11,7 +12,8 @@ use rustix::fs::{
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite};
 
 use crate::generated::{PROC, is_generated};
-use crate::{Dir, Error, Kind, Listing, Mounts, Result, Spot, Stat, Time, clock, copy, stat};
+use crate::recent::{self, Known};
+use crate::{Dir, Error, Kind, Listing, Mounts, Result, Spot, Stat, Time, clock, copy, sole, stat};
 
 /// Offsets are signed numbers to the kernel; no file reaches farther.
 const FARTHEST: u64 = i64::MAX as u64;
@@ -29,15 +31,33 @@ impl Dir {
         self.reopen(&self.open(path, OFlags::PATH)?, OFlags::RDONLY)
     }
 
-    /// As `open_file`, if the kernel's caches know the way; none otherwise.
-    pub fn open_file_cached(&self, path: &Path) -> Result<Option<(OpenedFile, Stat)>> {
-        let looked_at = self.open_cached(path, OFlags::PATH)?;
-        looked_at.map(|looked_at| self.reopen(&looked_at, OFlags::RDONLY)).transpose()
+    /// As `open_file`, if the kernel's caches know the way; none otherwise. A small file may be one
+    /// that was kept open, and stays so until [`crate::forget_unused`] was called twice.
+    pub fn open_file_cached(&self, path: &Path) -> Result<Option<(Arc<OpenedFile>, Stat)>> {
+        let Some(looked_at) = self.open_cached(path, OFlags::PATH)? else { return Ok(None) };
+        let seen = stat::of(&looked_at)?;
+        // What lies on other mounts is asked about more before it is read.
+        let known = match seen.kind == Kind::File && self.mounts() == Mounts::Stay {
+            true => recent::find(&seen),
+            false => Known::No,
+        };
+        if let Known::Open(file) = known {
+            return Ok(Some((file, seen)));
+        }
+        let file = Arc::new(self.reopen_seen(&looked_at, &seen, OFlags::RDONLY)?);
+        if matches!(known, Known::Often) {
+            recent::keep(&file, seen);
+        }
+        Ok(Some((file, seen)))
     }
 
-    /// Opens the regular file at a spot for reading and writing in place.
+    /// Opens the regular file at a spot for reading and writing in place. One that may have another
+    /// name, which may lie outside, is refused as shared.
     pub fn open_spot(&self, spot: &Spot) -> Result<(OpenedFile, Stat)> {
-        self.reopen(&spot.look()?, OFlags::RDWR)
+        let looked_at = spot.look()?;
+        let opened = self.reopen(&looked_at, OFlags::RDWR)?;
+        sole::check(spot, &looked_at)?;
+        Ok(opened)
     }
 
     /// Opens the regular file at a spot for reading.
@@ -51,7 +71,8 @@ impl Dir {
         self.reopen(&openat(dir.fd(), name, look, Mode::empty())?, OFlags::RDONLY)
     }
 
-    /// Changes the mode, of which only 0777 counts, and the time of what is at a spot.
+    /// Changes the mode, of which only 0777 counts, and the time of what is at a spot. A file that may
+    /// have another name is refused as shared.
     pub fn set_metadata(
         &self,
         spot: &Spot,
@@ -64,9 +85,8 @@ impl Dir {
         if matches!(seen.kind, Kind::Symlink | Kind::Special) || is_made_up {
             return Err(Error::Special);
         }
-        // Another name of it may lie outside.
-        if seen.kind == Kind::File && seen.links > 1 {
-            return Err(Error::Shared);
+        if seen.kind == Kind::File {
+            sole::check(spot, &looked_at)?;
         }
         let descriptors = self.beneath().own_descriptors();
         let number = looked_at.as_raw_fd().to_string();
@@ -86,6 +106,11 @@ impl Dir {
 
     pub(crate) fn reopen(&self, looked_at: &OwnedFd, flags: OFlags) -> Result<(OpenedFile, Stat)> {
         let seen = stat::of(looked_at)?;
+        Ok((self.reopen_seen(looked_at, &seen, flags)?, seen))
+    }
+
+    /// Opens what was looked at, if that is a regular file.
+    fn reopen_seen(&self, looked_at: &OwnedFd, seen: &Stat, flags: OFlags) -> Result<OpenedFile> {
         match seen.kind {
             Kind::File => {
                 if self.beneath().refuses(looked_at) {
@@ -94,8 +119,7 @@ impl Dir {
                 if self.mounts() == Mounts::Cross {
                     refuse_dangerous(looked_at, flags)?;
                 }
-                let fd = self.beneath().reopen(looked_at, flags)?;
-                Ok((OpenedFile { fd }, seen))
+                Ok(OpenedFile { fd: self.beneath().reopen(looked_at, flags)? })
             }
             Kind::Directory => Err(Error::Os(Errno::ISDIR)),
             Kind::Symlink | Kind::Special => Err(Error::Special),

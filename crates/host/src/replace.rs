@@ -1,19 +1,20 @@
 //! Files are written elsewhere, then renamed into place: a reader sees the old file or the new.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with, unlinkat,
+    AtFlags, CWD, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with,
+    unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
 use crate::owner::Owner;
 use crate::read::write_all_at;
 use crate::staging::{Staging, random_name};
-use crate::{Dir, Error, Kind, Mounts, OpenedFile, Result, Spot, Stat, Time, clock, stat};
+use crate::{Dir, Error, Kind, Mounts, OpenedFile, Result, Spot, Stat, Time, clock, sole, stat};
 
 /// A file that nobody sees yet. Dropped before it is placed, it never was.
 #[derive(Debug)]
@@ -152,10 +153,7 @@ impl Dir {
     /// A file that is itself a mount point, such as a container's `/etc/hosts`, cannot be renamed
     /// over.
     fn write_in_place(&self, file: &Unfinished, spot: &Spot) -> Result<(Placed, Stat)> {
-        let (target, there) = self.open_spot(spot)?;
-        if there.links > 1 {
-            return Err(Error::Shared);
-        }
+        let (target, _) = self.open_spot(spot)?;
         target.set_len(0)?;
         crate::copy::bytes(&file.file, target.fd(), 0)?;
         self.sync_file(target.fd())?;
@@ -180,6 +178,7 @@ const FRESH: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::RDWR).uni
 
 impl Unfinished {
     fn staged(staging: &Arc<Staging>) -> Result<Self> {
+        staging.tidy();
         let name = random_name()?;
         let file = openat(staging.dir(), &*name, FRESH, Mode::RUSR | Mode::WUSR)?;
         Ok(Self { file, place: Place::Staged(Arc::clone(staging), name), len: 0 })
@@ -237,6 +236,16 @@ impl Unfinished {
         Ok(rustix::fs::futimens(&self.file, &clock::modified_at(time))?)
     }
 
+    /// Gives it a mode, of which only 0777 counts.
+    pub fn set_mode(&self, mode: u32) -> Result<()> {
+        Ok(fchmod(&self.file, Mode::from_raw_mode(mode & 0o777))?)
+    }
+
+    /// The file itself, open for reading and writing whatever becomes of its name.
+    pub fn open(&self) -> Result<OpenedFile> {
+        Ok(OpenedFile::of(self.file.try_clone().map_err(|_| Errno::MFILE)?))
+    }
+
     /// Puts its content at the end of an open file, which begins at `offset`.
     pub fn copy_to(&self, target: &OpenedFile, offset: u64) -> Result<u64> {
         crate::copy::bytes(&self.file, target.fd(), offset)
@@ -249,12 +258,11 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        let (dir, name) = match &self.place {
-            Place::Staged(staging, name) => (staging.dir(), name),
-            Place::Beside(dir, name) => (dir, name),
-            Place::Nameless(_) | Place::Done => return,
-        };
-        let _gone = unlinkat(dir, &**name, AtFlags::empty());
+        match &self.place {
+            Place::Staged(staging, name) => drop(staging.discard(name)),
+            Place::Beside(dir, name) => drop(unlinkat(dir, &**name, AtFlags::empty())),
+            Place::Nameless(_) | Place::Done => {}
+        }
     }
 }
 
@@ -296,4 +304,22 @@ pub(crate) fn set_mode_and_time(file: &OwnedFd, mode: u32, modified: Time) -> Re
 /// Gives an open file a time of modification.
 pub(crate) fn set_time(file: &OwnedFd, modified: Time) -> Result<()> {
     Ok(rustix::fs::futimens(file, &clock::modified_at(modified))?)
+}
+
+/// Gives a link that was just made a time of modification. Whatever else stands there by now, such as
+/// another name of a file outside, keeps its own.
+pub(crate) fn set_link_time(dir: &OwnedFd, name: &OsStr, modified: Time) -> Result<()> {
+    let dir = dir.try_clone().map_err(|_| Errno::MFILE)?;
+    let spot = Spot::in_dir(dir, name.into());
+    let looked_at = spot.look()?;
+    if stat::of(&looked_at)?.kind != Kind::Symlink {
+        return Ok(());
+    }
+    match sole::check(&spot, &looked_at) {
+        Err(Error::Shared) => return Ok(()),
+        outcome => outcome?,
+    }
+    // The link itself: where a descriptor leads, nothing more is followed.
+    let own = format!("/proc/self/fd/{}", looked_at.as_raw_fd());
+    Ok(utimensat(CWD, own, &clock::modified_at(modified), AtFlags::empty())?)
 }

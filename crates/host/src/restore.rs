@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::MutexGuard;
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, mkdirat, open, syncfs};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, fsync, mkdirat, open, syncfs};
 
 use crate::exchange::{Exchange, is_gone, slot_name};
 use crate::journal::{Belongs, Draft, Journal};
@@ -19,7 +19,7 @@ use crate::record::{Look, Record};
 use crate::scratch::Scratch;
 use crate::walk::child;
 use crate::{
-    Dir, Error, Kind, Leftover, Listing, Result, Spot, Stage, Stat, is_reserved, list, stat,
+    Dir, Error, Kind, Leftover, Listing, Result, Spot, Stage, Stat, is_reserved, list, stat, walk,
 };
 
 /// A restore that is being prepared. Dropped before [`Restore::exchange`], it never was.
@@ -43,7 +43,8 @@ impl Dir {
         let root = self.open(Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mount = stat::of(&root)?.mount;
         let staging = self.staging().filter(|staging| staging.mount() == mount);
-        finish_in(staging.ok_or(Error::NoStaging)?.dir(), &root)?;
+        let staging = staging.ok_or(Error::NoStaging)?;
+        finish_in(staging.dir(), &root, &|name| staging.discard(name))?;
         if self.mount_table().is_mount_beneath(&root, path)? {
             return Err(Error::MountInside);
         }
@@ -112,7 +113,11 @@ impl Restore<'_> {
         if undone.and_then(|()| Journal::remove(&place)).is_err() {
             return Err(Error::Unfinished);
         }
-        dir.sync_names(&place)?;
+        // Before the journal is surely gone, what it speaks of stays: it may be followed once more.
+        if let Err(err) = dir.sync_names(&place) {
+            scratch.leave();
+            return Err(err);
+        }
         let leftover = scratch.clear().err();
         done.map(|()| leftover)
     }
@@ -133,7 +138,7 @@ pub(crate) fn finish(place: &Path, root: &OwnedFd) -> Result<()> {
     for name in reserved_in(&place)? {
         let Ok(staging) = child(&place, &name) else { continue };
         if flock(&staging, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            finish_in(&staging, root)?;
+            finish_in(&staging, root, &|name| walk::remove(&staging, name))?;
         }
     }
     Ok(())
@@ -150,8 +155,13 @@ pub(crate) fn is_awaited(staging: &OwnedFd) -> Result<bool> {
     Ok(false)
 }
 
-/// Finishes the restores of a tree that one staging directory holds and nobody is busy with.
-pub(crate) fn finish_in(staging: &OwnedFd, root: &OwnedFd) -> Result<()> {
+/// Finishes the restores of a tree that one staging directory holds and nobody is busy with, and
+/// discards what is left of them.
+pub(crate) fn finish_in(
+    staging: &OwnedFd,
+    root: &OwnedFd,
+    discard: &dyn Fn(&OsStr) -> Result<()>,
+) -> Result<()> {
     for name in reserved_in(staging)? {
         let Ok(place) = child(staging, &name) else { continue };
         let Some(journal) = Journal::open(&place)? else { continue };
@@ -167,6 +177,8 @@ pub(crate) fn finish_in(staging: &OwnedFd, root: &OwnedFd) -> Result<()> {
             }
         }
         Journal::remove(&place)?;
+        fsync(&place)?;
+        let _swept_later = discard(&name);
     }
     Ok(())
 }

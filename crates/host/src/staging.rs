@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::{
     AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, mkdirat, open, openat,
@@ -17,7 +17,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::{Error, Result, Stat, stat, sweep};
+use crate::{Error, Result, Stat, stat, sweep, walk};
 
 const PREFIX: &str = ".sandkeep-tmp-";
 const DIGITS: usize = 16;
@@ -29,7 +29,12 @@ pub(crate) struct Staging {
     parent: OwnedFd,
     name: OsString,
     mount: u64,
+    /// What could not be removed so far.
+    left: Mutex<Vec<OsString>>,
 }
+
+/// How much of what was left is tried again at a time.
+const AGAIN: usize = 4;
 
 impl Staging {
     /// Makes a directory beneath `place`, sweeps what dead processes left there, and tries a real
@@ -52,6 +57,40 @@ impl Staging {
         self.mount
     }
 
+    /// Removes something that lies there. What cannot be removed now is tried again when the next
+    /// thing is staged, and by the next start.
+    pub(crate) fn discard(&self, name: &OsStr) -> Result<()> {
+        let removed = match walk::remove(&self.dir, name) {
+            Err(Error::Os(Errno::NOENT)) => Ok(()),
+            outcome => outcome,
+        };
+        if removed.is_err() {
+            self.leave(name);
+        }
+        removed
+    }
+
+    /// Lets something lie there until the next thing is staged.
+    pub(crate) fn leave(&self, name: &OsStr) {
+        self.left().push(name.to_owned());
+    }
+
+    /// Tries again to remove some of what was left.
+    pub(crate) fn tidy(&self) {
+        let again: Vec<_> = {
+            let mut left = self.left();
+            let kept = left.len().saturating_sub(AGAIN);
+            left.drain(kept..).collect()
+        };
+        for name in again {
+            let _left_again = self.discard(&name);
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<OsString>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn claim(parent: OwnedFd) -> Result<Self> {
         loop {
             let name = random_name()?;
@@ -66,7 +105,8 @@ impl Staging {
                 && stat::of_name(&parent, &*name).is_ok_and(|there| same(&there, &dir));
             if ours {
                 let mount = stat::of(&dir)?.mount;
-                return Ok(Self { dir, parent, name, mount });
+                let left = Mutex::default();
+                return Ok(Self { dir, parent, name, mount, left });
             }
         }
     }

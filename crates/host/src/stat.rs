@@ -71,6 +71,12 @@ pub(crate) fn of(fd: impl AsFd) -> Result<Stat> {
     at(fd, c"", AtFlags::EMPTY_PATH)
 }
 
+/// The state of an open descriptor as it is now, also on a file system that remembers what it was told
+/// a while ago.
+pub(crate) fn fresh(fd: impl AsFd) -> Result<Stat> {
+    at(fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC)
+}
+
 /// The state of a name in a directory, never following it.
 pub(crate) fn of_name(dir: impl AsFd, name: impl Arg) -> Result<Stat> {
     at(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)

@@ -11,10 +11,10 @@ use rustix::io::Errno;
 
 use crate::owner::Owner;
 use crate::read::write_all_at;
-use crate::replace::{rename_new, set_mode_and_time};
+use crate::replace::{rename_new, set_link_time, set_mode_and_time};
 use crate::scratch::Scratch;
 use crate::walk::{child, open_beneath};
-use crate::{Dir, Error, Kind, Links, Parents, Result, Spot, Tally, Time, beneath, clock, stat};
+use crate::{Dir, Error, Kind, Links, Parents, Result, Spot, Tally, Time, beneath, stat};
 
 const FRESH: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::RDWR).union(OFlags::CLOEXEC);
 const PIECE: usize = 128 << 10;
@@ -127,8 +127,7 @@ impl StagedTree {
         let dir = self.parent(parent)?;
         self.make_room(&dir, name)?;
         symlinkat(target, &dir, name)?;
-        let times = clock::modified_at(modified);
-        rustix::fs::utimensat(&dir, name, &times, AtFlags::SYMLINK_NOFOLLOW)?;
+        set_link_time(&dir, name, modified)?;
         self.tally.files += 1;
         Ok(())
     }
@@ -152,6 +151,10 @@ impl StagedTree {
 
     pub(crate) fn top(&self) -> &OwnedFd {
         &self.top
+    }
+
+    pub(crate) fn is_private(&self) -> bool {
+        self.scratch.is_private()
     }
 
     fn spot(&self) -> &Spot {

@@ -288,3 +288,12 @@ fn a_restore_that_is_under_way_is_left_to_whoever_began_it() {
     assert_eq!(seen.first(), Some(&before()));
     assert_eq!(contents(&world.root), after());
 }
+
+#[test]
+fn a_restore_leaves_nothing_of_the_one_that_it_finishes_first() {
+    let world = World::new(Staged::Outside);
+    break_off(prepared(&world), 2);
+    assert_eq!(staged(&world).len(), 1);
+    drop(world.dir.begin_restore(Path::new("")).unwrap());
+    assert_eq!(staged(&world), Vec::<PathBuf>::new());
+}

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use host::{Existing, Links, Parents};
+use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::{Staged, World, open};
 
@@ -168,5 +169,23 @@ fn roots_beneath_one_share_its_staging() {
     drop(world.dir);
     // It lasts as long as anybody needs it.
     crate::put(&b, Path::new("f"), b"2").unwrap();
+    assert_eq!(count(&only(&world.staging)), 0);
+}
+
+#[test]
+fn what_could_not_be_removed_from_staging_is_tried_again() {
+    let world = World::new(Staged::Outside);
+    world.put("tree/stays", "x").unwrap();
+    let stays = fs::File::open(world.root.join("tree/stays")).unwrap();
+    let Ok(flags) = ioctl_getflags(&stays) else { return };
+    if ioctl_setflags(&stays, flags | IFlags::IMMUTABLE).is_err() {
+        println!("SKIPPED: nothing can be made to stay");
+        return;
+    }
+    let leftover = world.dir.remove_all(&world.spot("tree")).unwrap();
+    ioctl_setflags(&stays, flags).unwrap();
+    assert!(leftover.is_some());
+    assert_eq!(count(&only(&world.staging)), 1);
+    world.put("next", "x").unwrap();
     assert_eq!(count(&only(&world.staging)), 0);
 }
