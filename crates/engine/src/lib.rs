@@ -16,6 +16,8 @@ mod entry_store;
 mod error;
 mod files;
 mod filesystem;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod garbage;
 mod glob;
 mod host_fs;

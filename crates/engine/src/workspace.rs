@@ -256,7 +256,7 @@ impl Workspace {
             && is_refusal(err.kind())
             && let Some(pending) = self.begin(operation, Subject::at(path))
         {
-            pending.end(Err(err)).await;
+            Box::pin(pending.end(Err(err))).await;
         }
         outcome
     }

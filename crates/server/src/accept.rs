@@ -87,12 +87,13 @@ struct Door {
 
 impl Door {
     fn new(app: Arc<App>) -> Self {
+        let closed = CancellationToken::new();
         Self {
             router: app.router(),
-            places: Places::new(app.most_connections),
+            places: Places::new(app.most_connections, &closed),
             refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
             tasks: TaskTracker::new(),
-            closed: CancellationToken::new(),
+            closed,
             app,
         }
     }
@@ -119,10 +120,14 @@ impl Door {
             app.metrics.connections.inc();
             let _connected = Connected(&app);
             tokio::select! {
+                biased;
                 () = serving => {}
                 // Closed where it is.
-                () = closed.cancelled() => {}
-                () = place.evicted().cancelled() => drop(app.metrics.evicted.inc()),
+                () = place.lost().cancelled() => {
+                    if !closed.is_cancelled() {
+                        app.metrics.evicted.inc();
+                    }
+                }
             }
         });
     }

@@ -3,9 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::extract::MatchedPath;
 use engine::{Actor, Grant, Recorder, SecretHash};
 use http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
 use http::request::Parts;
@@ -14,11 +12,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use crate::app::{App, SetupError};
 use crate::caller::Caller;
+use crate::faces;
 use crate::options::{Access, Options};
 use crate::pace::Pace;
 use crate::problem::{Class, Problem};
-use crate::refusals::Docket;
-use crate::{faces, observe};
+use crate::refusals::Witness;
 
 /// What every key begins with.
 const KEY: &str = "ask_";
@@ -56,30 +54,22 @@ impl Gate {
     }
 }
 
-/// Lets a request in or answers it. Nothing of its body has been read by then.
-pub(crate) async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
-    match recognise(&app, &parts).await {
-        Ok(caller) => {
-            let request = observe::id_in(&parts.headers);
-            let recorder = Recorder::new(app.audit.clone(), caller.actor, request);
-            if let Some(docket) = parts.extensions.get::<Docket>() {
-                docket.let_in(&caller, &recorder);
-            }
-            parts.extensions.insert(caller);
-            parts.extensions.insert(recorder);
-            // Only a test asks without a connection.
-            if let Some(pace) = parts.extensions.get::<Arc<Pace>>() {
-                pace.let_in();
-            }
-            next.run(Request::from_parts(parts, body)).await
-        }
-        Err(problem) => problem.into_response(),
+/// Lets a request in or refuses it. Nothing of its body has been read by then.
+pub(crate) async fn admit(app: &App, parts: &mut Parts, witness: &Witness) -> Result<(), Problem> {
+    let caller = recognise(app, parts).await?;
+    let recorder = Recorder::new(app.audit.clone(), caller.actor, witness.id());
+    witness.docket().let_in(&caller, &recorder);
+    parts.extensions.insert(caller);
+    parts.extensions.insert(recorder);
+    // Only a test asks without a connection.
+    if let Some(pace) = parts.extensions.get::<Arc<Pace>>() {
+        pace.let_in();
     }
+    Ok(())
 }
 
 /// Who asks. Whoever has the one token is the owner, and so is everyone at an open server who shows
-/// nothing else.
+/// nothing else. What has to ask a store lies apart, so that other requests need no room for it.
 async fn recognise(app: &App, request: &Parts) -> Result<Caller, Problem> {
     let shown = shown(&request.headers);
     match &app.gate {
@@ -87,8 +77,8 @@ async fn recognise(app: &App, request: &Parts) -> Result<Caller, Problem> {
             Shown::Text(text) if SecretHash::of(text) == *expected => {
                 Ok(Caller::owner(Some(Actor::Token)))
             }
-            Shown::Text(text) => with_key(app, text).await,
-            Shown::Nothing => with_address(app, request).await,
+            Shown::Text(text) => Box::pin(with_key(app, text)).await,
+            Shown::Nothing => Box::pin(with_address(app, request)).await,
             Shown::Nonsense => Err(token_invalid()),
         },
         Gate::Open { host_names, origins } => {
@@ -98,9 +88,9 @@ async fn recognise(app: &App, request: &Parts) -> Result<Caller, Problem> {
             check_origin(request, origins)?;
             match shown {
                 // Whoever shows a key is who it says, here too.
-                Shown::Text(text) if text.starts_with(KEY) => with_key(app, text).await,
+                Shown::Text(text) if text.starts_with(KEY) => Box::pin(with_key(app, text)).await,
                 Shown::Text(_) | Shown::Nothing | Shown::Nonsense => match signed(request) {
-                    Some(_) => with_address(app, request).await,
+                    Some(_) => Box::pin(with_address(app, request)).await,
                     None => Ok(Caller::owner(None)),
                 },
             }

@@ -133,10 +133,10 @@ pub(crate) fn entity_tag(entry: &Entry) -> Option<HeaderValue> {
 }
 
 /// The headers by which a client can ask about this state again.
-pub(crate) fn validators(entry: &Entry) -> HeaderMap {
+pub(crate) fn validators(entry: &Entry) -> impl Iterator<Item = (HeaderName, HeaderValue)> + use<> {
     let tag = entity_tag(entry).map(|tag| (ETAG, tag));
     let date = entry.modified.and_then(dates::last_modified).map(|date| (LAST_MODIFIED, date));
-    tag.into_iter().chain(date).collect()
+    tag.into_iter().chain(date)
 }
 
 fn versions(tags: impl IntoIterator<Item = Tag>) -> Vec<Version> {

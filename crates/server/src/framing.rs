@@ -6,22 +6,17 @@
 //! the answer. What it lets through is refused here.
 
 use axum::extract::Request;
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
 use http::header::{CONNECTION, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, StatusCode, Version};
 
 use crate::problem::{Class, Problem};
 
-/// Answers a request that is not framed plainly, and closes its connection.
-pub(crate) async fn insist(request: Request, next: Next) -> Response {
+/// Refuses a request that is not framed plainly; the answer closes its connection.
+pub(crate) fn check(request: &Request) -> Result<(), Problem> {
     let framed = check_encoding(request.headers());
-    match framed.and_then(|()| check_host(request.version(), request.headers())) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => {
-            problem.header(CONNECTION, HeaderValue::from_static("close")).into_response()
-        }
-    }
+    framed
+        .and_then(|()| check_host(request.version(), request.headers()))
+        .map_err(|problem| problem.header(CONNECTION, HeaderValue::from_static("close")))
 }
 
 // What is coded within the chunks would be stored as it is.

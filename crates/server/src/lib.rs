@@ -17,6 +17,8 @@ mod deeds;
 mod expectation;
 mod faces;
 mod framing;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod intake;
 mod json_body;
 mod jsonrpc;
@@ -28,6 +30,7 @@ mod observe;
 mod openapi;
 mod options;
 mod pace;
+mod passage;
 mod patching;
 mod peers;
 mod places;

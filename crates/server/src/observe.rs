@@ -5,12 +5,12 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
+use axum::extract::{MatchedPath, Request};
 use axum::response::Response;
 use http::header::{CONTENT_LENGTH, HeaderName};
 use http::{HeaderMap, HeaderValue, Method};
-use tracing::{Instrument as _, Span};
+use http_body::Body as _;
+use tracing::Span;
 use uuid::{Builder, Uuid};
 
 use crate::app::App;
@@ -21,25 +21,42 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest id that is taken over from a client.
 const LONGEST_ID: usize = 128;
 
-/// Follows a request from its headers to the last byte of its answer.
-pub(crate) async fn observe(
-    State(app): State<Arc<App>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+/// A request that is followed from its headers to the last byte of its answer.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    id: HeaderValue,
+    record: Record,
+}
+
+/// Begins to follow a request.
+pub(crate) fn follow(app: Arc<App>, mut request: Request) -> (Request, Followed) {
     let id = request_id(request.headers());
     // Whoever answers, and whoever it is passed on to, calls it by the same id.
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
-    let mut record = Record::new(app, &request, span.clone());
-    let received = Arc::clone(&record.received);
-    let request = request.map(|body| Body::new(Counted { body, bytes: received }));
-    let mut response = next.run(request).instrument(span).await;
-    response.headers_mut().insert(REQUEST_ID, id);
-    record.status = Some(response.status().as_u16());
-    let length = response.headers().get(CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    response.map(|body| Body::new(Measured::new(body, length, record)))
+    let mut record = Record::new(app, &request, span);
+    if !request.body().is_end_stream() {
+        let bytes = Arc::clone(record.received.insert(Arc::default()));
+        request = request.map(|body| Body::new(Counted { body, bytes }));
+    }
+    (request, Followed { id, record })
+}
+
+impl Followed {
+    /// What is logged within it is logged under the request's id.
+    pub(crate) fn span(&self) -> Span {
+        self.record.span.clone()
+    }
+
+    /// The answer, which bears the id and is counted while it goes out.
+    pub(crate) fn answered(self, mut response: Response) -> Response {
+        let Self { id, mut record } = self;
+        response.headers_mut().insert(REQUEST_ID, id);
+        record.status = Some(response.status().as_u16());
+        let length = response.headers().get(CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        response.map(|body| Body::new(Measured::new(body, length, record)))
+    }
 }
 
 /// The id of a request that was seen by now.
@@ -76,7 +93,8 @@ pub(crate) struct Record {
     route: Route,
     began: Instant,
     status: Option<u16>,
-    received: Arc<AtomicU64>,
+    /// Of a body, if there is one.
+    received: Option<Arc<AtomicU64>>,
     /// Bytes of the answer's body.
     pub(crate) sent: u64,
     /// Whether the answer was sent to its end.
@@ -92,7 +110,7 @@ impl Record {
             route: Route(request.extensions().get::<MatchedPath>().cloned()),
             began: Instant::now(),
             status: None,
-            received: Arc::default(),
+            received: None,
             sent: 0,
             complete: request.method() == Method::HEAD,
         }
@@ -106,7 +124,7 @@ impl Drop for Record {
             route: &self.route,
             status: self.status,
             took: self.began.elapsed(),
-            received: self.received.load(Ordering::Relaxed),
+            received: self.received.as_ref().map_or(0, |bytes| bytes.load(Ordering::Relaxed)),
             sent: self.sent,
         };
         self.app.metrics.count(finished);

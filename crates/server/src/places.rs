@@ -16,6 +16,8 @@ use crate::pace::Pace;
 pub(crate) struct Places {
     most: usize,
     taken: Mutex<Taken>,
+    /// Takes all places away.
+    closed: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ struct Taken {
 #[derive(Clone, Debug)]
 struct Guest {
     pace: Arc<Pace>,
-    evicted: CancellationToken,
+    lost: CancellationToken,
 }
 
 /// One place, until it is dropped.
@@ -40,8 +42,8 @@ pub(crate) struct Place {
 }
 
 impl Places {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, taken: Mutex::default() })
+    pub(crate) fn new(most: usize, closed: &CancellationToken) -> Arc<Self> {
+        Arc::new(Self { most, taken: Mutex::default(), closed: closed.clone() })
     }
 
     /// A place, if need be that of the longest known client who was never let in.
@@ -50,7 +52,7 @@ impl Places {
         if taken.guests.len() >= self.most {
             taken.evict_stranger()?;
         }
-        let guest = Guest { pace: Arc::default(), evicted: CancellationToken::new() };
+        let guest = Guest { pace: Arc::default(), lost: self.closed.child_token() };
         let number = taken.next;
         taken.next += 1;
         taken.guests.insert(number, guest.clone());
@@ -62,7 +64,7 @@ impl Taken {
     fn evict_stranger(&mut self) -> Option<()> {
         let stranger = self.guests.iter().find(|(_, guest)| !guest.pace.is_let_in());
         let number = stranger.map(|(number, _)| *number)?;
-        self.guests.remove(&number)?.evicted.cancel();
+        self.guests.remove(&number)?.lost.cancel();
         Some(())
     }
 }
@@ -72,9 +74,9 @@ impl Place {
         Arc::clone(&self.guest.pace)
     }
 
-    /// Cancelled when somebody else gets the place.
-    pub(crate) fn evicted(&self) -> &CancellationToken {
-        &self.guest.evicted
+    /// Cancelled when somebody else gets the place, or nobody has one any more.
+    pub(crate) fn lost(&self) -> &CancellationToken {
+        &self.guest.lost
     }
 }
 
@@ -90,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_place_is_free_again_when_its_client_leaves() {
-        let places = Places::new(1);
+        let places = Places::new(1, &CancellationToken::new());
         let first = places.take().unwrap();
         first.pace().let_in();
         assert!(places.take().is_none());
@@ -100,12 +102,12 @@ mod tests {
 
     #[test]
     fn the_stranger_who_came_first_makes_room() {
-        let places = Places::new(3);
+        let places = Places::new(3, &CancellationToken::new());
         let [known, first, second] = [(); 3].map(|()| places.take().unwrap());
         known.pace().let_in();
         let newcomer = places.take().unwrap();
-        let evicted = [&known, &first, &second, &newcomer].map(|one| one.evicted().is_cancelled());
-        assert_eq!(evicted, [false, true, false, false]);
+        let lost = [&known, &first, &second, &newcomer].map(|one| one.lost().is_cancelled());
+        assert_eq!(lost, [false, true, false, false]);
         drop(first);
         assert_eq!(places.taken.lock().guests.len(), 3);
     }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::extract::MatchedPath;
+use axum::response::Response;
 use engine::Actor;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::header::RETRY_AFTER;
+use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
@@ -85,31 +85,38 @@ pub(crate) fn heed_another(app: &App, actor: Option<Actor>) -> Result<(), Proble
     counted.map_err(|wait| too_many("the key sends requests too fast", wait))
 }
 
-/// Answers whoever asks for too much at once. A body counts until its last byte was sent.
-pub(crate) async fn heed(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let Some(actor) = request.extensions().get::<Caller>().map(|caller| caller.actor) else {
-        return next.run(request).await;
+/// What a request takes of its key's share, as long as it lasts.
+#[derive(Debug)]
+pub(crate) struct Share(Option<OwnedSemaphorePermit>);
+
+/// Refuses whoever asks for too much at once.
+pub(crate) fn heed(app: &App, parts: &Parts) -> Result<Share, Problem> {
+    let Some(actor) = parts.extensions.get::<Caller>().map(|caller| caller.actor) else {
+        return Ok(Share(None));
     };
-    if let Err(wait) = app.quotas.take_request(actor) {
-        return too_many("the key sends requests too fast", wait).into_response();
-    }
-    let route = request.extensions().get::<MatchedPath>();
+    heed_another(app, actor)?;
+    let route = parts.extensions.get::<MatchedPath>();
     if !route.is_some_and(|route| faces::is_transfer(route.as_str())) {
-        return next.run(request).await;
+        return Ok(Share(None));
     }
-    let Some(place) = app.quotas.take_place(actor) else {
+    app.quotas.take_place(actor).map(Share).ok_or_else(|| {
         let message = "the key has as many bodies under way as it may";
-        return too_many(message, Duration::from_secs(1)).into_response();
-    };
-    let response = next.run(request).await;
-    match place {
-        None => response,
-        Some(place) => response.map(|body| {
-            Body::new(body.map_frame(move |frame| {
-                let _held = &place;
-                frame
-            }))
-        }),
+        too_many(message, Duration::from_secs(1))
+    })
+}
+
+impl Share {
+    /// The answer, whose body counts until its last byte was sent.
+    pub(crate) fn held_by(self, response: Response) -> Response {
+        match self.0 {
+            None => response,
+            Some(place) => response.map(|body| {
+                Body::new(body.map_frame(move |frame| {
+                    let _held = &place;
+                    frame
+                }))
+            }),
+        }
     }
 }
 

@@ -13,6 +13,9 @@ use crate::expectation::unmet;
 use crate::problem::{Problem, logged};
 use crate::ranges;
 
+/// How many headers the answer to a read has, when everybody on the way has added his.
+const ROOM: usize = 16;
+
 /// A request for the bytes of a file.
 pub(crate) struct Asking<'a> {
     pub(crate) workspace: &'a Workspace,
@@ -64,7 +67,7 @@ impl Asking<'_> {
 }
 
 fn not_modified(entry: &Entry) -> Response {
-    (StatusCode::NOT_MODIFIED, ASK_AGAIN, validators(entry)).into_response()
+    (StatusCode::NOT_MODIFIED, ASK_AGAIN, AppendHeaders(validators(entry))).into_response()
 }
 
 fn with_size(problem: Problem, size: u64) -> Problem {
@@ -86,14 +89,16 @@ fn partial(content: Content) -> Response {
 
 fn content_headers(content: Content) -> Response {
     let length = content.range.end.saturating_sub(content.range.start);
-    let headers = [
+    let told = [
         (CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (CONTENT_LENGTH, HeaderValue::from(length)),
         (ACCEPT_RANGES, HeaderValue::from_static("bytes")),
     ];
-    let validators = validators(&content.entry);
-    let body = outgoing(content.body, content.entry.path);
-    (headers, ASK_AGAIN, validators, body).into_response()
+    let mut headers = HeaderMap::with_capacity(ROOM);
+    headers.extend(told.into_iter().chain(ASK_AGAIN).chain(validators(&content.entry)));
+    let mut response = Response::new(outgoing(content.body, content.entry.path));
+    *response.headers_mut() = headers;
+    response
 }
 
 /// A body whose failure breaks the answer off and is logged.

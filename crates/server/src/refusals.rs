@@ -1,13 +1,11 @@
 //! Whoever is refused is written down, whichever part of the server refused him.
 //!
-//! One layer around all guarded routes looks at the answers. What the engine or a deed wrote down
+//! The passage to all guarded routes looks at the answers. What the engine or a deed wrote down
 //! already is not written twice; everything else is, so that no route can forget to.
 
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::extract::{MatchedPath, Request};
 use engine::{AuditEvent, AuditLog, ErrorKind, Outcome, Recorder, Sandbox, SandboxId};
 use http::{Method, Uri};
 
@@ -18,11 +16,8 @@ use crate::observe;
 use crate::problem::Told;
 
 /// What becomes known of a request while it is answered.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Docket(Arc<Known>);
-
 #[derive(Debug, Default)]
-struct Known {
+pub(crate) struct Docket {
     caller: OnceLock<(Caller, Recorder)>,
     sandbox: OnceLock<Arc<Sandbox>>,
 }
@@ -30,32 +25,45 @@ struct Known {
 impl Docket {
     /// Whoever asks was let in.
     pub(crate) fn let_in(&self, caller: &Caller, recorder: &Recorder) {
-        self.0.caller.get_or_init(|| (caller.clone(), recorder.clone()));
+        self.caller.get_or_init(|| (caller.clone(), recorder.clone()));
     }
 
     /// He is in a sandbox.
     pub(crate) fn entered(&self, sandbox: &Arc<Sandbox>) {
-        self.0.sandbox.get_or_init(|| Arc::clone(sandbox));
+        self.sandbox.get_or_init(|| Arc::clone(sandbox));
     }
 }
 
-/// Writes down that a request was refused, if it was.
-pub(crate) async fn note(
-    State(app): State<Arc<App>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let asked = Asked::of(&request);
-    let docket = Docket::default();
-    request.extensions_mut().insert(docket.clone());
-    let response = next.run(request).await;
-    if let Some(told) = response.extensions().get::<Told>()
-        && let Some(refused) = Refused::of(&docket.0, &asked, told)
-    {
-        let log = refused.log(&app).await;
-        app.audit.record(log, refused.event(&app)).await;
+/// A request of which it is written down if it is refused.
+#[derive(Debug)]
+pub(crate) struct Witness {
+    asked: Asked,
+    docket: Docket,
+}
+
+impl Witness {
+    /// Looks at a request before anybody decides on it.
+    pub(crate) fn of(request: &Request) -> Self {
+        Self { asked: Asked::of(request), docket: Docket::default() }
     }
-    response
+
+    /// What becomes known of the request.
+    pub(crate) fn docket(&self) -> &Docket {
+        &self.docket
+    }
+
+    /// The request's id.
+    pub(crate) fn id(&self) -> Option<Arc<str>> {
+        self.asked.request.clone()
+    }
+
+    /// Writes down that the request was refused, if the problem that it was told is a refusal.
+    pub(crate) async fn note(self, app: &App, told: &Told) {
+        if let Some(refused) = Refused::of(&self.docket, &self.asked, told) {
+            let log = refused.log(app).await;
+            app.audit.record(log, refused.event(app)).await;
+        }
+    }
 }
 
 /// What a request asks for, as long as nothing else is known of it.
@@ -84,7 +92,7 @@ impl Asked {
 
 /// A request that was refused.
 struct Refused<'a> {
-    known: &'a Known,
+    known: &'a Docket,
     asked: &'a Asked,
     outcome: Outcome,
     sandbox: Option<SandboxId>,
@@ -93,7 +101,7 @@ struct Refused<'a> {
 }
 
 impl<'a> Refused<'a> {
-    fn of(known: &'a Known, asked: &'a Asked, told: &Told) -> Option<Self> {
+    fn of(known: &'a Docket, asked: &'a Asked, told: &Told) -> Option<Self> {
         let is_written = |(_, recorder): &(Caller, Recorder)| Recorder::has_refused(recorder);
         if known.caller.get().is_some_and(is_written) {
             return None;

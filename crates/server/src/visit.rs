@@ -3,10 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use axum::RequestPartsExt as _;
-use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::extract::{FromRequestParts, MatchedPath};
 use engine::{
     Error, ErrorKind, Recorder, Role, Sandbox, SandboxId, SandboxPath, SessionOwner, Workspace,
 };
@@ -74,22 +71,20 @@ pub(crate) fn stranger() -> Problem {
 }
 
 /// Opens the sandbox that a request is about, if it is about one.
-pub(crate) async fn enter(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
-    match visit(&app, &mut parts).await {
-        Ok(visit) => {
-            if let Some(visit) = visit {
-                parts.extensions.insert(visit);
-            }
-            next.run(Request::from_parts(parts, body)).await
-        }
-        Err(problem) => problem.into_response(),
+pub(crate) async fn enter(
+    app: &Arc<App>,
+    parts: &mut Parts,
+    docket: &Docket,
+) -> Result<(), Problem> {
+    if let Some(visit) = visit(app, parts, docket).await? {
+        parts.extensions.insert(visit);
     }
+    Ok(())
 }
 
-async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Problem> {
+async fn visit(app: &Arc<App>, parts: &Parts, docket: &Docket) -> Result<Option<Visit>, Problem> {
     let Some(caller) = parts.extensions.get::<Caller>().cloned() else { return Ok(None) };
-    let Ok(matched) = parts.extract::<MatchedPath>().await else { return Ok(None) };
+    let Some(matched) = parts.extensions.get::<MatchedPath>() else { return Ok(None) };
     let own = || caller.only_sandbox().unwrap_or(&app.registry.main().id).clone();
     let id = match faces::named(matched.as_str(), &parts.method, &parts.uri) {
         Named::None => return Ok(None),
@@ -108,9 +103,7 @@ async fn visit(app: &Arc<App>, parts: &mut Parts) -> Result<Option<Visit>, Probl
         Ok((held, seen))
     };
     let (held, sandbox) = outcome.await.map_err(|err: Error| faces::problem(&err))?;
-    if let Some(docket) = parts.extensions.get::<Docket>() {
-        docket.entered(&sandbox);
-    }
+    docket.entered(&sandbox);
     let recorder = parts.extensions.get::<Recorder>().cloned().ok_or_else(stranger)?;
     let workspace = Workspace::new(sandbox, caller.role(), None).recorded(recorder);
     Ok(Some(Visit { app: Arc::clone(app), held, caller, workspace }))

@@ -168,10 +168,12 @@ impl Call {
         &self.workspace
     }
 
-    /// Says how far the call is, if somebody listens.
-    pub(crate) fn report(&self, done: u64, total: Option<u64>, what: &str) {
+    /// Says how far the call is, if somebody listens, and lets him pass it on: a call that waits for
+    /// nothing would be over before.
+    pub(crate) async fn report(&self, done: u64, total: Option<u64>, what: &str) {
         if let Some(sink) = &self.progress {
             sink(Progress { done, total, what: what.to_owned() });
+            tokio::task::yield_now().await;
         }
     }
 

@@ -11,6 +11,8 @@
 
 mod batch;
 mod event;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod gathered;
 mod ledger;
 mod queue;

@@ -168,25 +168,35 @@ impl Tree {
         }
         let spot = self.spot(path, Links::Follow, Parents::Require)?;
         let guard = self.locks.hold(&spot)?;
-        let there = spot.stat().meaning()?.ok_or_else(gone)?;
-        if there.kind == host::Kind::File && there.links > 1 {
-            self.make_own(path, &spot)?;
-        }
         let modified = change.modified.map(host_time);
-        let stat = self.dir.set_metadata(&spot, change.mode, modified).meaning()?;
+        let stat = match self.dir.set_metadata(&spot, change.mode, modified) {
+            Err(host::Error::Shared) => self.make_own(path, &spot, change)?.1,
+            outcome => outcome.meaning()?,
+        };
         drop(guard);
         Ok(entry(path.clone(), &stat))
     }
 
-    /// Gives a file with several names a copy of its own at this one: another name may lie outside.
-    pub(super) fn make_own(&self, path: &SandboxPath, spot: &host::Spot) -> Result<()> {
+    /// Gives a file with several names a copy of its own at this one, since another name may lie
+    /// outside. Gives the copy, and what is there now.
+    pub(super) fn make_own(
+        &self,
+        path: &SandboxPath,
+        spot: &host::Spot,
+        change: MetadataChange,
+    ) -> Result<(host::OpenedFile, host::Stat)> {
         let (opened, there) = self.dir.open_spot_to_read(spot).meaning()?;
         let mut copy = self.dir.begin(&host_path(path)).meaning()?;
         copy.copy_from(&opened).meaning()?;
         self.dir.ready(&copy, spot).meaning()?;
-        copy.set_modified(there.modified).meaning()?;
-        self.dir.place(copy, spot, host::Existing::Replace).map_err(|(err, _)| meaning(err))?;
-        self.dir.settle(spot).meaning()
+        change.mode.map_or(Ok(()), |mode| copy.set_mode(mode)).meaning()?;
+        copy.set_modified(change.modified.map_or(there.modified, host_time)).meaning()?;
+        let own = copy.open().meaning()?;
+        self.dir.sync(&own).meaning()?;
+        let placed = self.dir.place(copy, spot, host::Existing::Replace);
+        let (_, stat) = placed.map_err(|(err, _)| meaning(err))?;
+        self.dir.settle(spot).meaning()?;
+        Ok((own, stat))
     }
 
     /// Moves between spots and keeps the count of what the destination held.

@@ -11,8 +11,8 @@ use super::meaning::{Meaning as _, entry, host_path};
 use super::spool::Spool;
 use crate::buffers::Buffer;
 use crate::{
-    Create, Entry, ErrorKind, If, Links, OpenFile, OpenOptions, Parents, Result, SandboxPath,
-    WriteMode, WriteOptions, blocking,
+    Create, Entry, ErrorKind, If, Links, MetadataChange, OpenFile, OpenOptions, Parents, Result,
+    SandboxPath, WriteMode, WriteOptions, blocking,
 };
 
 /// The most that one read gives.
@@ -67,13 +67,17 @@ impl Tree {
     fn open_own(&self, path: &SandboxPath) -> Result<host::OpenedFile> {
         let spot = self.spot(path, Links::Follow, Parents::Require)?;
         for _ in 0..OWN_TRIES {
-            let (file, there) = self.dir.open_spot(&spot).meaning()?;
-            if there.links <= 1 {
-                return Ok(file);
+            match self.dir.open_spot(&spot) {
+                Err(host::Error::Shared) => {}
+                outcome => return Ok(outcome.meaning()?.0),
             }
             let guard = self.locks.hold(&spot)?;
-            self.make_own(path, &spot)?;
+            let (file, placed) = self.make_own(path, &spot, MetadataChange::default())?;
             drop(guard);
+            // The copy is nobody else's. Across mounts it is yet another file that was placed.
+            if file.stat().meaning()?.is_same_file(&placed) {
+                return Ok(file);
+            }
         }
         Err(super::meaning::meaning(host::Error::Shared))
     }

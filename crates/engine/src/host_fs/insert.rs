@@ -75,12 +75,18 @@ impl Tree {
         spot: &host::Spot,
         mode: WriteMode,
     ) -> Result<Written> {
-        let (opened, there) = self.dir.open_spot(spot).meaning()?;
-        let offset = self.check_insertion(mode, there.size, spool.total())?;
-        match there.links {
-            1 => self.insert_in_place(file, spool, &opened, &there, offset),
+        match self.dir.open_spot(spot) {
             // A second name may lie outside; only ours may change.
-            _ => self.insert_into_copy(file, spool, spot, Some((&opened, there)), offset),
+            Err(host::Error::Shared) => {
+                let (opened, there) = self.dir.open_spot_to_read(spot).meaning()?;
+                let offset = self.check_insertion(mode, there.size, spool.total())?;
+                self.insert_into_copy(file, spool, spot, Some((&opened, there)), offset)
+            }
+            outcome => {
+                let (opened, there) = outcome.meaning()?;
+                let offset = self.check_insertion(mode, there.size, spool.total())?;
+                self.insert_in_place(file, spool, &opened, &there, offset)
+            }
         }
     }
 

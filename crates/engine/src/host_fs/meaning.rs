@@ -129,15 +129,60 @@ pub(super) fn entry(path: SandboxPath, stat: &host::Stat) -> Entry {
 /// a file that something else changed within the last tick may change again and look the same; its
 /// version is then one that matches nothing, as in git.
 pub(super) fn version(stat: &host::Stat) -> Version {
-    let host::Stat { inode, size, modified, changed, .. } = *stat;
-    let token = format!(
-        "{inode:x}-{size:x}-{:x}.{:x}-{:x}.{:x}",
-        modified.seconds, modified.nanoseconds, changed.seconds, changed.nanoseconds
-    );
-    if modified != changed || is_settled(stat) {
-        return Version::new(token);
+    let token = Token::of(stat);
+    if stat.modified != stat.changed || is_settled(stat) {
+        return Version::new(token.as_str());
     }
-    Version::new(format!("{token}-unsure-{:x}", UNSURE.fetch_add(1, Ordering::Relaxed)))
+    let unsure = UNSURE.fetch_add(1, Ordering::Relaxed);
+    Version::new(format!("{}-unsure-{unsure:x}", token.as_str()))
+}
+
+/// Hexadecimal numbers with something between them, which a listing makes for every entry: `format!` takes
+/// several times as long.
+struct Token {
+    text: [u8; Self::LONGEST],
+    len: usize,
+}
+
+impl Token {
+    /// Six numbers and what is between them.
+    const LONGEST: usize = 6 * 16 + 5;
+
+    fn of(stat: &host::Stat) -> Self {
+        let host::Stat { inode, size, modified, changed, .. } = *stat;
+        let mut token = Self { text: [0; Self::LONGEST], len: 0 };
+        token.push(inode);
+        token.push_behind(b'-', size);
+        for time in [modified, changed] {
+            token.push_behind(b'-', time.seconds.cast_unsigned());
+            token.push_behind(b'.', time.nanoseconds.into());
+        }
+        token
+    }
+
+    fn push_behind(&mut self, between: u8, number: u64) {
+        self.push_byte(between);
+        self.push(number);
+    }
+
+    fn push(&mut self, number: u64) {
+        let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
+        for digit in (0..digits).rev() {
+            let value = ((number >> (4 * digit)) & 0xF) as u8;
+            self.push_byte(if value < 10 { b'0' + value } else { b'a' + value - 10 });
+        }
+    }
+
+    fn push_byte(&mut self, byte: u8) {
+        if let Some(place) = self.text.get_mut(self.len) {
+            *place = byte;
+            self.len += 1;
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(self.text.get(..self.len).unwrap_or_default()).unwrap_or_default()
+    }
 }
 
 /// Whether a file that changes from now on will look different.
@@ -168,4 +213,35 @@ pub(crate) fn host_time(time: UnixTime) -> host::Time {
 
 fn nanoseconds(time: host::Time) -> i128 {
     i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use host::Time;
+
+    use super::*;
+
+    #[test]
+    fn a_version_spells_what_tells_states_apart() {
+        let modified = Time { seconds: -1, nanoseconds: 0 };
+        let changed = Time { seconds: 0x6afd_b812, nanoseconds: 999_999_999 };
+        let stat = host::Stat {
+            kind: host::Kind::File,
+            mode: 0o644,
+            size: 0,
+            links: 1,
+            uid: 0,
+            gid: 0,
+            device: (8, 1),
+            inode: u64::MAX,
+            mount: 1,
+            modified,
+            changed,
+            created: None,
+        };
+        assert_eq!(
+            version(&stat).as_str(),
+            "ffffffffffffffff-0-ffffffffffffffff.0-6afdb812.3b9ac9ff"
+        );
+    }
 }

@@ -8,6 +8,7 @@ mod list;
 mod locks;
 mod meaning;
 mod read;
+mod recent;
 mod restoring;
 mod spool;
 mod tender;

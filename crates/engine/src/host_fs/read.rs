@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt as _};
 
 use super::meaning::{Meaning as _, entry, host_path};
-use super::{HostFs, Tree};
+use super::{HostFs, Tree, recent};
 use crate::buffers::Buffer;
 use crate::{
     ByteStream, Content, Entry, Error, ErrorKind, Links, Result, SandboxPath, Span, blocking,
@@ -31,10 +31,15 @@ impl HostFs {
     pub(super) async fn read_span(&self, file: &SandboxPath, span: &Span) -> Result<Content> {
         let cached = self.tree.dir.open_file_cached(&host_path(file)).meaning()?;
         let (opened, stat) = match cached {
-            Some(found) => found,
+            Some(found) => {
+                recent::tend();
+                found
+            }
             None => {
                 let file = file.clone();
-                self.on_tree(move |tree| tree.dir.open_file(&host_path(&file)).meaning()).await?
+                let open = move |tree: &Arc<Tree>| tree.dir.open_file(&host_path(&file)).meaning();
+                let (opened, stat) = self.on_tree(open).await?;
+                (Arc::new(opened), stat)
             }
         };
         if self.tree.dir.is_generated(&opened) {
@@ -47,8 +52,7 @@ impl HostFs {
                 return Err(err);
             }
         };
-        let reading =
-            Reading { file: Arc::new(opened), at: range.start, end: range.end, step: FIRST_STEP };
+        let reading = Reading { file: opened, at: range.start, end: range.end, step: FIRST_STEP };
         Ok(Content { entry: entry(file.clone(), &stat), range, body: reading.into_stream() })
     }
 }
@@ -59,7 +63,7 @@ impl HostFs {
         &self,
         file: &SandboxPath,
         span: &Span,
-        opened: host::OpenedFile,
+        opened: Arc<host::OpenedFile>,
         mut stat: host::Stat,
     ) -> Result<Content> {
         let content = blocking::run(move || read_to_end(&opened)).await?;

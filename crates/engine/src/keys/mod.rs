@@ -7,6 +7,8 @@
 //! - `known`: what this process remembers of keys, and for how long
 //! - `signing`: what a holder may hand on without handing on his key
 
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod grant;
 mod id;
 mod known;

@@ -116,6 +116,12 @@ impl Signer {
         (!is_over).then(|| Signed { claim, binding, signer: self.clone() })
     }
 
+    /// The same at every time.
+    #[cfg(fuzzing)]
+    pub(super) fn fixed() -> Self {
+        Self([7; 32])
+    }
+
     /// The one secret of a store; made here if nobody did.
     pub(super) async fn load(storage: &dyn Storage) -> Result<Self> {
         let key = RefKey::new(SIGNING).map_err(meaning)?;

@@ -9,6 +9,8 @@ mod attachments;
 mod change;
 mod create;
 mod expiry;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod grounds;
 mod hosts;
 mod list;

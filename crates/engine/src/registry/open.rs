@@ -27,6 +27,11 @@ impl Registry {
         if let Some(sandbox) = self.shared.open.find(id, believed) {
             return Ok(sandbox);
         }
+        // Large, and rare: every request has room for it otherwise.
+        Box::pin(self.open_or_wait(id)).await
+    }
+
+    async fn open_or_wait(&self, id: &SandboxId) -> Result<Arc<Sandbox>> {
         let opener = self.shared.open.begin(id);
         for _ in 0..TRIES {
             if let Some(sandbox) = self.open_anew(id, &opener).await? {

@@ -1,5 +1,6 @@
 //! The lines of one file that match.
 
+use std::cell::RefCell;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use futures::stream::{StreamExt as _, TryStreamExt as _};
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use memchr::memchr;
 
 use super::findings::{FoundLine, Looked};
 use super::query::{Letters, Pattern, SearchBudget, Syntax};
@@ -64,7 +66,13 @@ impl LineSearch {
         let (path, body) = (entry.path.clone(), within(content.body, bytes));
         let mut looked = if bytes <= SHORT {
             match body.try_collect::<Vec<Bytes>>().await {
-                Ok(pieces) => self.search(path, &pieces.concat()[..])?,
+                Ok(mut pieces) => match (pieces.pop(), pieces.is_empty()) {
+                    (Some(whole), true) => self.search_whole(path, &whole)?,
+                    (last, _) => {
+                        pieces.extend(last);
+                        self.search_whole(path, &pieces.concat())?
+                    }
+                },
                 Err(err) => return missed(err),
             }
         } else {
@@ -75,15 +83,50 @@ impl LineSearch {
         Ok(looked)
     }
 
+    /// Searches a file that is in memory.
+    fn search_whole(&self, path: SandboxPath, content: &[u8]) -> Result<Looked> {
+        // What is spelled in UTF-16 has to become UTF-8 first, and holds zeros before.
+        if [b"\xFF\xFE", b"\xFE\xFF"].iter().any(|mark| content.starts_with(*mark)) {
+            return self.search(path, content);
+        }
+        if memchr(0, content).is_some() {
+            return Ok(Looked::binary());
+        }
+        let mut lines = Lines::of(self, path);
+        let searched = SEARCHER
+            .with_borrow_mut(|searcher| searcher.search_slice(&self.matcher, content, &mut lines));
+        lines.told(searched)
+    }
+
     fn search(&self, path: SandboxPath, content: impl Read) -> Result<Looked> {
-        let mut searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(LONGEST_LINE))
-            .build();
-        let mut lines = Lines { search: self, path, found: Vec::new(), is_binary: false };
-        match searcher.search_reader(&self.matcher, content, &mut lines) {
-            Ok(()) if lines.is_binary => Ok(Looked::binary()),
-            Ok(()) => Ok(Looked::lines(lines.found)),
+        let mut lines = Lines::of(self, path);
+        let searched = searcher().search_reader(&self.matcher, content, &mut lines);
+        lines.told(searched)
+    }
+}
+
+thread_local! {
+    /// It has a buffer, which is not made anew for every file.
+    static SEARCHER: RefCell<Searcher> = RefCell::new(searcher());
+}
+
+fn searcher() -> Searcher {
+    SearcherBuilder::new()
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(LONGEST_LINE))
+        .build()
+}
+
+impl Lines<'_> {
+    fn of(search: &LineSearch, path: SandboxPath) -> Lines<'_> {
+        Lines { search, path, found: Vec::new(), is_binary: false }
+    }
+
+    /// What a file came to that was searched.
+    fn told(self, searched: io::Result<()>) -> Result<Looked> {
+        match searched {
+            Ok(()) if self.is_binary => Ok(Looked::binary()),
+            Ok(()) => Ok(Looked::lines(self.found)),
             Err(err) => match err.downcast::<Error>() {
                 Ok(err) => missed(err),
                 // A line is too long to be one.

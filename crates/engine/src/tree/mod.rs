@@ -33,6 +33,8 @@ pub(crate) use codec::{
     Damaged, decode_extents, decode_node, decode_page, encode_node, is_target, put_check,
     put_number, put_text, put_time,
 };
+#[cfg(fuzzing)]
+pub(crate) use codec::{encode_extents, encode_page};
 pub(crate) use cursor::Cursor;
 pub(crate) use directory::{Directory, Heights};
 pub(crate) use draft::{DEEPEST, Draft, MOST, Touch, check_possible};

@@ -34,6 +34,8 @@ pub(crate) use self::body::Intake;
 pub(crate) use self::change::Change;
 use self::change::{Applied, not_a_directory, not_found};
 pub(crate) use self::entry::entry;
+#[cfg(fuzzing)]
+pub(crate) use self::gc::condemned_again;
 pub use self::gc::{CollectOptions, Collected};
 pub use self::lease::Leader;
 pub(crate) use self::meaning::{doubtful, meaning};

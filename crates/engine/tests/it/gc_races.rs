@@ -54,6 +54,8 @@ fn fair<T>(outcome: Result<T>) -> Option<T> {
                     | ErrorKind::InvalidArgument
                     | ErrorKind::Unavailable
                     | ErrorKind::Busy
+                    // A snapshot of the sandbox that had the id before, which is about to go.
+                    | ErrorKind::Unsupported
             );
             assert!(is_fair, "{kind:?}: {err}");
             None

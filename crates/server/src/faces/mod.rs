@@ -10,9 +10,8 @@ mod tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
-use axum::middleware::Next;
+use axum::response::Response as Answer;
 use engine::{Error, Sandbox, SandboxId, SandboxPath};
 use http::{Method, Uri};
 use utoipa::openapi::{RefOr, Response};
@@ -23,9 +22,13 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::visit::id_in;
 pub(crate) use acp::{AgentServers, Connections};
+#[cfg(fuzzing)]
+pub(crate) use fs_v1::meant;
 pub(crate) use mcp::Desk;
 pub use sandboxes_v1::EventBody;
 pub(crate) use sandboxes_v1::Refusal;
+#[cfg(fuzzing)]
+pub(crate) use sandboxes_v1::{of_address, of_text};
 
 /// How much of what a client spelled is told in the audit.
 const LONGEST_SPELLED: usize = 256;
@@ -39,18 +42,35 @@ pub(crate) fn shared_responses() -> BTreeMap<String, RefOr<Response>> {
     shared
 }
 
-/// An answer in the words of the face that it is of.
-pub(crate) async fn in_its_words(request: Request, next: Next) -> http::Response<Body> {
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    if let Some(asked) = tools::Asked::of(request.uri()) {
-        return asked.in_our_words(next.run(request).await);
-    }
-    let response = next.run(request).await;
-    match route {
-        Some(route) if sandboxes_v1::speaks_for(route.as_str()) => {
-            sandboxes_v1::in_our_words(response)
+/// In whose words an answer is.
+#[derive(Debug)]
+pub(crate) enum Words {
+    /// As whoever answers says it.
+    AsSaid,
+    OfSandboxes,
+    OfTools(tools::Asked),
+}
+
+impl Words {
+    /// Those of the face that a request is of.
+    pub(crate) fn of(request: &Request) -> Self {
+        if let Some(asked) = tools::Asked::of(request.uri()) {
+            return Self::OfTools(asked);
         }
-        Some(_) | None => response,
+        let route = request.extensions().get::<MatchedPath>();
+        match route.is_some_and(|route| sandboxes_v1::speaks_for(route.as_str())) {
+            true => Self::OfSandboxes,
+            false => Self::AsSaid,
+        }
+    }
+
+    /// The answer in them.
+    pub(crate) fn say(self, answer: Answer) -> Answer {
+        match self {
+            Self::AsSaid => answer,
+            Self::OfSandboxes => sandboxes_v1::in_our_words(answer),
+            Self::OfTools(asked) => asked.in_our_words(answer),
+        }
     }
 }
 

@@ -66,6 +66,16 @@ mod tests {
         assert_eq!(code_of(&deep), Failure::PARSE);
     }
 
+    // A float that is not read to its last digit is another id, for which nobody waits.
+    #[test]
+    fn an_id_that_is_a_float_comes_back_digit_by_digit() {
+        let body = r#"{"jsonrpc":"2.0","id":1.3034546188519294e+190,"method":"m"}"#;
+        let Ok(Incoming::One(Message::Request(id, _))) = parse(body.as_bytes()) else {
+            panic!("no request")
+        };
+        assert_eq!(serde_json::to_string(&id).unwrap(), "1.3034546188519294e+190");
+    }
+
     #[test]
     fn an_empty_batch_is_one_invalid_request() {
         assert_eq!(code_of("[]"), Failure::INVALID_REQUEST);

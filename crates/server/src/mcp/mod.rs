@@ -38,3 +38,5 @@ pub(crate) use pipe::longest;
 pub use pipe::{Offer, serve};
 pub use roots::Served;
 pub(crate) use standing::Standing;
+#[cfg(fuzzing)]
+pub(crate) use {roots::part_of, uri::of as address_of, uri::outward};

@@ -169,6 +169,15 @@ fn within(root: &str, served: &Served) -> Option<Within> {
     SandboxPath::parse(rest.to_str()?, DotDot::Refuse).ok().map(Within::Part)
 }
 
+/// The part of the directory that a root leaves; the root of the directory if it leaves all.
+#[cfg(fuzzing)]
+pub(crate) fn part_of(root: &str, served: &Served) -> Option<SandboxPath> {
+    within(root, served).map(|within| match within {
+        Within::All => SandboxPath::root(),
+        Within::Part(part) => part,
+    })
+}
+
 /// The path that a `file:` address of this machine names.
 fn file_path(address: &str) -> Option<PathBuf> {
     let rest = address.strip_prefix("file://")?;

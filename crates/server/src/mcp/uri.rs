@@ -9,7 +9,7 @@ const ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// The address of a file or directory.
-pub(super) fn of(sandbox: &Sandbox, path: &SandboxPath) -> String {
+pub(crate) fn of(sandbox: &Sandbox, path: &SandboxPath) -> String {
     of_outward(sandbox, &sandbox.outward(path))
 }
 
@@ -24,7 +24,7 @@ pub(super) fn template(sandbox: &Sandbox) -> String {
 }
 
 /// The absolute path that an address means, as the client sees it.
-pub(super) fn outward(sandbox: &Sandbox, uri: &str) -> Result<String> {
+pub(crate) fn outward(sandbox: &Sandbox, uri: &str) -> Result<String> {
     let wrong = |message: String| Err(Error::new(ErrorKind::InvalidArgument, message));
     let Some(rest) = uri.strip_prefix(SCHEME) else {
         return wrong(format!("a resource here is {SCHEME}{}/ and a path", sandbox.id));

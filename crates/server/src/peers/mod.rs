@@ -2,11 +2,10 @@
 
 mod loan;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use engine::{ErrorKind, Leader};
@@ -55,21 +54,23 @@ impl Peers {
 
 /// Looks at the store before a read that wants no old answer, and sends a change to the server that
 /// asks for it.
-pub(crate) async fn attend(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn attend(app: &App, request: Request, next: Next) -> Response {
+    let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
+    if is_look && !wants_news(request.headers()) {
+        return next.run(request).await;
+    }
     let visit = request.extensions().get::<Visit>();
     let Some(workspace) = visit.map(|visit| visit.workspace.clone()) else {
         return next.run(request).await;
     };
-    if matches!(*request.method(), Method::GET | Method::HEAD) {
-        if wants_news(request.headers())
-            && let Err(err) = workspace.refresh().await
-        {
-            return faces::problem(&err).into_response();
-        }
-        return next.run(request).await;
+    if is_look {
+        return match Box::pin(workspace.refresh()).await {
+            Ok(()) => next.run(request).await,
+            Err(err) => faces::problem(&err).into_response(),
+        };
     }
     match workspace.leader().filter(|_| may_be_sent(&request)) {
-        Some(leader) => send(&app, &leader, request, next).await,
+        Some(leader) => Box::pin(send(app, &leader, request, next)).await,
         None => next.run(request).await,
     }
 }

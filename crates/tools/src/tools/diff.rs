@@ -102,7 +102,7 @@ impl Tool for Diff {
             }
             changes.push(change);
             if (changes.len() as u64).is_multiple_of(STRIDE) {
-                call.report(changes.len() as u64, None, "changes told");
+                call.report(changes.len() as u64, None, "changes told").await;
             }
         }
         let count = changes.len() as u64;

@@ -169,7 +169,7 @@ impl Listing {
             self.last = Some(entry.path);
             let count = self.entries.len() as u64;
             if count.is_multiple_of(STRIDE) {
-                call.report(count, None, "entries listed");
+                call.report(count, None, "entries listed").await;
             }
         }
         Ok(())

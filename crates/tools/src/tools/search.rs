@@ -122,7 +122,7 @@ impl Tool for Search {
             }
             matches.push(one);
             if (matches.len() as u64).is_multiple_of(STRIDE) {
-                call.report(matches.len() as u64, None, "matches found");
+                call.report(matches.len() as u64, None, "matches found").await;
             }
         }
         let is_cut = is_cut.or_else(|| match summary?.end {

@@ -81,7 +81,7 @@ impl Tool for Tree {
             last = Some(entry.path);
             count += 1;
             if count.is_multiple_of(STRIDE) {
-                call.report(count, None, "entries drawn");
+                call.report(count, None, "entries drawn").await;
             }
         }
         let truncated = is_cut.map(|reason| {

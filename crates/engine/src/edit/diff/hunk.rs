@@ -33,6 +33,10 @@ impl Hunk {
     }
 
     pub(super) fn insert(&mut self, text: &Text, part: Range<usize>) {
+        // A mark with nothing behind it is a line all the same.
+        if text.body.is_empty() && text.is_marked(0) {
+            self.inserted += self.push_line('+', text, 0..0);
+        }
         self.inserted += self.push('+', text, part);
     }
 
@@ -46,14 +50,18 @@ impl Hunk {
             if self.lines.len() > self.most {
                 break;
             }
-            self.lines.push(sign);
-            self.lines.push_str(&text.line(line));
-            if !self.lines.ends_with('\n') {
-                self.lines.push_str("\n\\ No newline at end of file\n");
-            }
-            count += 1;
+            count += self.push_line(sign, text, line);
         }
         count
+    }
+
+    fn push_line(&mut self, sign: char, text: &Text, line: Range<usize>) -> usize {
+        self.lines.push(sign);
+        self.lines.push_str(&text.line(line));
+        if !self.lines.ends_with('\n') {
+            self.lines.push_str("\n\\ No newline at end of file\n");
+        }
+        1
     }
 
     /// The hunk as `diff -u` writes it.

@@ -102,6 +102,12 @@ pub(super) fn decode(value: &Bytes) -> Result<Vec<Sentence>, Damaged> {
     Ok(sentences)
 }
 
+/// What comes of such bytes that are read and written again; nothing if they are refused.
+#[cfg(fuzzing)]
+pub(crate) fn again(value: &Bytes) -> Option<Vec<u8>> {
+    decode(value).ok().map(|sentences| encode(&sentences).to_vec())
+}
+
 /// What a storage calls some objects.
 pub(super) fn exact(domain: Domain, sentences: &[Sentence]) -> Vec<(ObjectKey, Token)> {
     let exact =

@@ -27,6 +27,8 @@ use super::meaning::meaning;
 use super::pins::{Hold, LONGEST_WORK};
 use super::shelf::{Shelf, Store};
 
+#[cfg(fuzzing)]
+pub(crate) use self::condemned::again as condemned_again;
 use self::roots::Roots;
 use self::round::Round;
 

@@ -146,4 +146,8 @@ async fn a_mark_stays_at_the_beginning_whatever_becomes_the_first_line() {
     assert_eq!(diff, "@@ -1,3 +1,2 @@\n-\u{feff}a\n-b\n+\u{feff}b\n c\n");
     let both = [("a\n", "", once), ("b\n", "", once)];
     told("\u{feff}a\nb\nc\n", all_of(both)).await;
+    // With nothing behind it, it is all that there is.
+    let diff = told("\u{feff}a\nb", instead("a\nb", "")).await;
+    let end = "\\ No newline at end of file\n";
+    assert_eq!(diff, format!("@@ -1,2 +1 @@\n-\u{feff}a\n-b\n{end}+\u{feff}\n{end}"));
 }

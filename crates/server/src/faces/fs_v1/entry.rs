@@ -1,7 +1,7 @@
 //! `DELETE /v1/fs/entry`, `POST /v1/fs/mkdir` and `GET /v1/fs/stat`.
 
 use axum::Json;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use engine::{Depth, Entry, Links, Made, Parents};
 use http::HeaderMap;
 
@@ -109,7 +109,7 @@ pub(super) async fn stat(
     Query(query): Query<FsPathQuery>,
 ) -> Result<Response, Problem> {
     let (entry, stat) = look(&app, &query).await?;
-    Ok((ASK_AGAIN, validators(&entry), Json(stat)).into_response())
+    Ok((ASK_AGAIN, AppendHeaders(validators(&entry)), Json(stat)).into_response())
 }
 
 /// What is at the path that a query names.

@@ -209,7 +209,7 @@ pub(super) fn written_response(place: &Place, written: &Written) -> Response {
     let in_place = written.in_place.then(|| (IN_PLACE, HeaderValue::from_static("1")));
     let told = (created(written.created), AppendHeaders(in_place));
     let answer = FsWriteResponse { path: place.shown.clone(), bytes_written: written.bytes };
-    (validators(&written.entry), [size], told, axum::Json(answer)).into_response()
+    (AppendHeaders(validators(&written.entry)), [size], told, axum::Json(answer)).into_response()
 }
 
 async fn answer(

@@ -23,6 +23,8 @@ use crate::app::App;
 
 pub(super) use audited::{operation, subject};
 pub(super) use errors::{Problems, problem, problem_components, session_problem};
+#[cfg(fuzzing)]
+pub(crate) use paths::meant;
 
 /// Whether a route is one of this face.
 pub(super) fn speaks_for(route: &str) -> bool {

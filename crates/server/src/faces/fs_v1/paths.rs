@@ -39,10 +39,8 @@ impl Visit {
                 .refusal()
                 .hint("leave out `..`, or send an absolute path"));
         };
-        let shown = shown_beneath(&sandbox.outward(&base), &cleaned);
-        let path = base.resolve(&cleaned, DotDot::Refuse);
-        let path = path.map_err(|err| explain(self, &err, Asked::Any, &[]))?;
-        Ok(Place { path, shown, needs_directory: false, is_base: cleaned.is_empty() })
+        let place = relative(sandbox, &base, &cleaned);
+        place.map_err(|err| explain(self, &err, Asked::Any, &[]))
     }
 }
 
@@ -101,6 +99,22 @@ fn absolute(sandbox: &Sandbox, raw: &str) -> Result<Place> {
     // The root is a directory however it is spelled.
     let needs_directory = ends_in_slash && !path.is_root();
     Ok(Place { path, shown: raw.to_owned(), needs_directory, is_base: false })
+}
+
+fn relative(sandbox: &Sandbox, base: &SandboxPath, cleaned: &str) -> Result<Place> {
+    let shown = shown_beneath(&sandbox.outward(base), cleaned);
+    let path = base.resolve(cleaned, DotDot::Refuse)?;
+    Ok(Place { path, shown, needs_directory: false, is_base: cleaned.is_empty() })
+}
+
+/// The path that a text means, and how it is shown.
+#[cfg(fuzzing)]
+pub(crate) fn meant(sandbox: &Sandbox, raw: &str) -> Option<(SandboxPath, String)> {
+    let place = match raw.starts_with('/') {
+        true => absolute(sandbox, raw),
+        false => relative(sandbox, &sandbox.home, &cleaned(raw)?),
+    };
+    place.ok().map(|Place { path, shown, .. }| (path, shown))
 }
 
 /// A relative path without its empty and `.` segments; none if it has a `..`.

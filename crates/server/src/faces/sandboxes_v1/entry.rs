@@ -1,7 +1,7 @@
 //! `fs-stat`, `fs-mkdir`, `fs-link`, `fs-chmod`, `fs-truncate` and `stats`.
 
 use axum::Json;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use engine::{Error, ErrorKind, Links, MetadataChange, Parents, Role, SandboxPath, UnixTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ pub(super) async fn stat(
     let links = if looking.follow == Some(false) { Links::Keep } else { Links::Follow };
     let found = workspace.stat(&place.path, links).await;
     let entry = found.and_then(|entry| place.fitting(entry)).map_err(|err| explain_look(&err))?;
-    Ok((ASK_AGAIN, validators(&entry), Json(Stat::new(&entry))).into_response())
+    Ok((ASK_AGAIN, AppendHeaders(validators(&entry)), Json(Stat::new(&entry))).into_response())
 }
 
 /// How a directory is made.

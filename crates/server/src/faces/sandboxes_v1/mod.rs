@@ -44,6 +44,8 @@ pub(crate) use errors::Refusal;
 #[cfg(test)]
 pub(super) use errors::tests::table;
 pub(super) use errors::{Asked, Described, explain, refusal_components, status};
+#[cfg(fuzzing)]
+pub(crate) use paths::{of_address, of_text};
 pub(super) use writing::created;
 
 /// Where everything in sandboxes lies.

@@ -92,8 +92,14 @@ impl Place {
 }
 
 /// The path that a text of a body means.
-pub(super) fn of_text(text: &str, strip: bool) -> Result<SandboxPath> {
+pub(crate) fn of_text(text: &str, strip: bool) -> Result<SandboxPath> {
     Place::of_text(text, strip).map(|place| place.path)
+}
+
+/// The path that an address names.
+#[cfg(fuzzing)]
+pub(crate) fn of_address(address: &str, strip: bool) -> Result<SandboxPath> {
+    Place::of_address(address, strip).map(|place| place.path)
 }
 
 /// `/v1/sandboxes/{id}/{word}` and then the path.

@@ -74,7 +74,8 @@ pub(in crate::faces) fn created(is_new: bool) -> AppendHeaders<Option<(HeaderNam
 pub(super) fn answered(written: &Written, headers: &HeaderMap) -> Response {
     let size = (SIZE, HeaderValue::from(written.entry.size));
     let in_place = AppendHeaders(written.in_place.then_some((IN_PLACE, ONE)));
-    let told = (validators(&written.entry), [size], created(written.created), in_place);
+    let told =
+        (AppendHeaders(validators(&written.entry)), [size], created(written.created), in_place);
     if !prefers_representation(headers) {
         return (StatusCode::NO_CONTENT, told).into_response();
     }

@@ -20,7 +20,7 @@ use crate::problem::{Told, render};
 
 /// A request for something of this face.
 #[derive(Debug)]
-pub(in crate::faces) struct Asked {
+pub(crate) struct Asked {
     tool: String,
     since: Instant,
 }
