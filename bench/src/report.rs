@@ -31,20 +31,62 @@ pub(crate) struct Mark {
     pub(crate) what: String,
     pub(crate) wanted: String,
     pub(crate) found: String,
-    pub(crate) reached: bool,
+    pub(crate) verdict: Verdict,
+}
+
+/// How a figure stands to what was wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Met,
+    Missed,
+    /// One of those that are compared has no figures.
+    Unknown,
 }
 
 impl Mark {
     /// A figure that must be at least so much.
-    pub(crate) fn at_least(what: impl Into<String>, wanted: f64, found: f64) -> Self {
-        let (what, reached) = (what.into(), found >= wanted);
-        Self { what, wanted: format!("≥ {wanted}"), found: format!("{found:.2}"), reached }
+    pub(crate) fn at_least(
+        what: impl Into<String>,
+        wanted: f64,
+        found: impl Into<Option<f64>>,
+    ) -> Self {
+        let found = found.into();
+        Self::new(what, format!("≥ {wanted}"), found, found.map(|found| found >= wanted))
     }
 
     /// A figure that must be at most so much.
-    pub(crate) fn at_most(what: impl Into<String>, wanted: f64, found: f64) -> Self {
-        let (what, reached) = (what.into(), found <= wanted);
-        Self { what, wanted: format!("≤ {wanted}"), found: format!("{found:.2}"), reached }
+    pub(crate) fn at_most(
+        what: impl Into<String>,
+        wanted: f64,
+        found: impl Into<Option<f64>>,
+    ) -> Self {
+        let found = found.into();
+        Self::new(what, format!("≤ {wanted}"), found, found.map(|found| found <= wanted))
+    }
+
+    fn new(
+        what: impl Into<String>,
+        wanted: String,
+        found: Option<f64>,
+        reached: Option<bool>,
+    ) -> Self {
+        let verdict = match reached {
+            Some(true) => Verdict::Met,
+            Some(false) => Verdict::Missed,
+            None => Verdict::Unknown,
+        };
+        let found = found.map_or_else(|| "–".to_owned(), |found| format!("{found:.2}"));
+        Self { what: what.into(), wanted, found, verdict }
+    }
+}
+
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Missed => "**missed**",
+            Self::Unknown => "**not measured**",
+        }
     }
 }
 
@@ -70,7 +112,7 @@ impl Report {
     /// Fails with a sentence if a figure was not reached, so that whoever runs this notices.
     pub(crate) fn demand_marks(&self) -> Result<()> {
         let marks = self.sections.iter().flat_map(|section| &section.marks);
-        let missed = marks.filter(|mark| !mark.reached);
+        let missed = marks.filter(|mark| mark.verdict != Verdict::Met);
         let missed: Vec<_> = missed
             .map(|mark| format!("{} (wanted {}, found {})", mark.what, mark.wanted, mark.found))
             .collect();
@@ -78,7 +120,7 @@ impl Report {
         Ok(())
     }
 
-    /// The report in Markdown.
+    /// The report in Markdown, with the targets before everything else.
     pub(crate) fn text(&self) -> String {
         let mut text = format!(
             "# What `{}` found\n\n{}\n\nRatios hold between figures of one run, taken in turns. \
@@ -87,7 +129,7 @@ impl Report {
             self.command,
             circumstances()
         );
-        table(&mut text, &["mark", "wanted", "found", ""].map(str::to_owned), &self.marks());
+        self.targets(&mut text);
         for failed in &self.failed {
             _ = writeln!(text, "\nNot measured: {failed}");
         }
@@ -98,13 +140,19 @@ impl Report {
         text
     }
 
-    fn marks(&self) -> Vec<Vec<String>> {
-        let marks = self.sections.iter().flat_map(|section| &section.marks);
-        let row = |mark: &Mark| {
-            let reached = if mark.reached { "reached" } else { "**missed**" };
-            vec![mark.what.clone(), mark.wanted.clone(), mark.found.clone(), reached.to_owned()]
+    fn targets(&self, text: &mut String) {
+        let marks: Vec<_> = self.sections.iter().flat_map(|section| &section.marks).collect();
+        if marks.is_empty() {
+            return;
+        }
+        let met = marks.iter().filter(|mark| mark.verdict == Verdict::Met).count();
+        _ = writeln!(text, "\n## Targets\n\n{met} of {} are met.", marks.len());
+        let row = |mark: &&Mark| {
+            let verdict = mark.verdict.word().to_owned();
+            vec![mark.what.clone(), mark.wanted.clone(), mark.found.clone(), verdict]
         };
-        marks.map(row).collect()
+        let rows: Vec<_> = marks.iter().map(row).collect();
+        table(text, &["target", "wanted", "found", ""].map(str::to_owned), &rows);
     }
 }
 
@@ -155,10 +203,17 @@ impl Rounds {
         }
     }
 
+    /// Symmetric, so that of three rounds the least and the most are shown.
     fn quarter(&self, op: &str, quarter: usize) -> Option<f64> {
         let mut figures = self.0.get(op)?.clone();
         figures.sort_by(f64::total_cmp);
-        figures.get((figures.len() - 1) * quarter / 4).copied()
+        let last = figures.len() - 1;
+        let at = |place: usize| figures.get(place).copied();
+        match quarter {
+            0 | 1 => at(last * quarter / 4),
+            2 => Some((at(last / 2)? + at(last.div_ceil(2))?) / 2.0),
+            _ => at(last - last * (4 - quarter) / 4),
+        }
     }
 }
 
@@ -167,7 +222,8 @@ pub(crate) fn time(ns: f64) -> String {
     match ns {
         ..1e3 => format!("{ns:.0} ns"),
         ..1e6 => format!("{:.2} µs", ns / 1e3),
-        _ => format!("{:.2} ms", ns / 1e6),
+        ..1e9 => format!("{:.2} ms", ns / 1e6),
+        _ => format!("{:.2} s", ns / 1e9),
     }
 }
 
@@ -188,6 +244,26 @@ mod tests {
         let both = vec![Mark::at_least("reads", 50.0, 60.0), Mark::at_least("lists", 50.0, 49.0)];
         let said = report(both).demand_marks().unwrap_err().to_string();
         assert_eq!(said, "not every mark was reached: lists (wanted ≥ 50, found 49.00)");
+    }
+
+    #[test]
+    fn a_spread_lies_evenly_around_its_median() {
+        let mut rounds = Rounds::default();
+        [3.0, 1.0, 2.0].into_iter().for_each(|figure| rounds.add("three", figure));
+        [5.0, 1.0, 2.0, 4.0, 3.0].into_iter().for_each(|figure| rounds.add("five", figure));
+        [1.0, 2.0].into_iter().for_each(|figure| rounds.add("two", figure));
+        let shown = |op: &str| rounds.shown(op, |figure| figure.to_string());
+        assert_eq!(shown("three"), "2 (1–3)");
+        assert_eq!(shown("five"), "3 (2–4)");
+        assert_eq!(shown("two"), "1.5 (1–2)");
+    }
+
+    #[test]
+    fn the_targets_are_the_first_section() {
+        let text = report(vec![Mark::at_most("reads", 1.5, None)]).text();
+        let heading = text.lines().find(|line| line.starts_with("## "));
+        assert_eq!(heading, Some("## Targets"));
+        assert!(text.contains("| reads | ≤ 1.5 | – | **not measured** |"), "{text}");
     }
 
     #[test]

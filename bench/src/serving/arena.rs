@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
-use super::Bench;
 use super::ask::Ask;
 use super::case::{Case, Miss};
 use super::content::Pieces;
@@ -17,6 +16,7 @@ use super::script::{Expected, Script};
 use super::server::{Server, Setting};
 use super::trees::Tree;
 use super::who::Who;
+use super::{Bench, Effort, disk};
 
 /// How many files go into one archive on their way into a virtual tree.
 const AT_ONCE: usize = 20_000;
@@ -134,7 +134,8 @@ impl<'a> Arena<'a> {
 
     /// Waits until everything is on the disk, so that nobody pays for what another left to be written.
     pub(super) fn settle(&self) -> Result<()> {
-        Ok(rustix::fs::syncfs(File::open(&self.tree)?)?)
+        rustix::fs::syncfs(File::open(&self.tree)?)?;
+        disk::rest(&self.tree)
     }
 
     /// Measures how fast everybody answers, in turns. Every server gets the scripts that its connections
@@ -143,13 +144,13 @@ impl<'a> Arena<'a> {
         &self,
         case: &mut Case,
         expected: Expected,
+        effort: Effort,
         scripts: impl Fn(&Server) -> Result<Vec<Script>, Miss>,
     ) -> Result<()> {
         self.forget_peaks()?;
-        let period = self.bench.period();
-        case.in_turns(self.bench.rounds(), async |who| {
+        case.in_turns(effort.rounds, async |who| {
             let server = self.server(who)?;
-            Ok(press(server, scripts(server)?, expected, period).await?)
+            Ok(press(server, scripts(server)?, expected, effort.period).await?)
         })
         .await;
         self.note_peaks(case)

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::ask::Cannot;
+use super::held::Held;
 use super::load::Pace;
 use super::who::Who;
 use crate::report::Rounds;
@@ -120,6 +121,14 @@ impl Case {
     /// How many times as fast one is as another; nothing if either has no figures.
     pub(super) fn ratio(&self, one: Who, other: Who) -> Option<f64> {
         Some(self.speed(one)? / self.speed(other)?)
+    }
+
+    /// How much memory everybody had at most; the words say more of the load.
+    pub(super) fn memory(&self, words: &str) -> impl Iterator<Item = Held> {
+        self.entries.iter().filter_map(move |entry| {
+            let load = format!("{}{words}", self.name);
+            entry.memory.map(|bytes| Held { load, who: entry.who, bytes })
+        })
     }
 
     /// Whoever failed, and how.

@@ -38,7 +38,7 @@ pub(super) fn method(bench: &Bench<'_>) -> Section {
             row(
                 "nginx",
                 said(Command::new("nginx").arg("-v")),
-                "one worker, `sendfile`, `tcp_nopush`, WebDAV, no log, open to everybody",
+                "one worker, `sendfile`, `tcp_nopush` unless for ranges, WebDAV, no log, open to everybody",
             ),
             row(
                 "dufs",
@@ -62,8 +62,9 @@ pub(super) fn method(bench: &Bench<'_>) -> Section {
 
 fn about(bench: &Bench<'_>) -> String {
     let place = if bench.cores.count() > 1 {
-        "The client has one processor and every server or program another one, so that a ratio is one of what \
-         serving costs, and no server gains by having more threads"
+        "The client has one processor and every server or program another one, on which it runs one worker, so \
+         that a ratio is one of what serving costs, and no server gains by having more threads; only where a \
+         case says so are there all processors"
     } else {
         "There is one processor, which the client and the servers share"
     };
@@ -71,8 +72,10 @@ fn about(bench: &Bench<'_>) -> String {
         "Everything goes over loopback, by HTTP/1.1 on connections that stay open. {place}. The \
          client is the same for all: it sends requests that were made before, reads every answer to its end \
          and checks its status and length; one that is wrong takes the figures away. With several connections each asks \
-         again as soon as it is answered. Everybody is measured once in each round, each round beginning with \
-         another. Figures are medians over the rounds, with the quartiles behind them; times and memory \
+         again as soon as it is answered. All get the same bytes under the same names, on the same file system, and nobody \
+         logs requests; ours alone checks a token. Those who sync before they answer are only compared where a \
+         case says so. Everybody is measured once in each round, each round beginning with another. Before each \
+         turn that writes, everything is synced and the disk has come to rest. Figures are medians over the rounds, with the quartiles behind them; times and memory \
          without quartiles are medians and the most. Processor time is that of the server with all its \
          processes, in user and kernel mode."
     )

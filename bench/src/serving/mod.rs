@@ -8,7 +8,11 @@ mod case;
 mod connection;
 mod content;
 mod cores;
+mod crowding;
+mod disk;
 mod growing;
+mod growth;
+mod held;
 mod job;
 mod listing;
 mod load;
@@ -24,6 +28,7 @@ mod server;
 mod starting;
 mod stdio;
 mod table;
+mod targets;
 mod trees;
 mod watching;
 mod who;
@@ -40,6 +45,7 @@ use futures::future::LocalBoxFuture;
 use crate::Plan;
 use crate::report::{Report, Section};
 use cores::Cores;
+use held::Held;
 use load::Period;
 use table::Family;
 
@@ -66,9 +72,27 @@ impl Bench<'_> {
     }
 
     fn period(&self) -> Period {
-        let [warm, counted] = self.plan.choose([50, 250], [200, 1000]).map(Duration::from_millis);
+        let [warm, counted] = self.plan.choose([50, 250], [100, 500]).map(Duration::from_millis);
         Period { warm, counted }
     }
+
+    /// How load is put on.
+    fn effort(&self) -> Effort {
+        Effort { rounds: self.rounds(), period: self.period() }
+    }
+
+    /// How it is where every operation is measured again at every size.
+    fn brief_effort(&self) -> Effort {
+        let [warm, counted] = [50, 250].map(Duration::from_millis);
+        Effort { rounds: 3, period: Period { warm, counted } }
+    }
+}
+
+/// How often, and for how long each time.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    rounds: usize,
+    period: Period,
 }
 
 /// What a scenario found.
@@ -77,19 +101,15 @@ struct Found {
     /// By their names.
     plots: Vec<(&'static str, String)>,
     failures: Vec<String>,
+    memory: Vec<Held>,
 }
 
 impl From<Family> for Found {
     fn from(family: Family) -> Self {
         let plots = vec![(family.name, plots::bars(family.title, &family.cases))];
         let failures = family.cases.iter().flat_map(case::Case::failures).collect();
-        Self { section: family.section(), plots, failures }
-    }
-}
-
-impl From<Section> for Found {
-    fn from(section: Section) -> Self {
-        Self { section, plots: Vec::new(), failures: Vec::new() }
+        let memory = family.cases.iter().flat_map(|case| case.memory("")).collect();
+        Self { section: family.section(), plots, failures, memory }
     }
 }
 
@@ -102,7 +122,7 @@ macro_rules! scenario {
     };
 }
 
-const SCENARIOS: [(&str, Scenario); 17] = [
+const SCENARIOS: [(&str, Scenario); 18] = [
     ("get", scenario!(reading::small)),
     ("get-1m", scenario!(reading::medium)),
     ("get-2g", scenario!(reading::large)),
@@ -119,6 +139,7 @@ const SCENARIOS: [(&str, Scenario); 17] = [
     ("watch", scenario!(watching::watching)),
     ("start", scenario!(starting::starting)),
     ("grow", scenario!(growing::growing)),
+    ("sandboxes", scenario!(crowding::crowding)),
     ("mcp", scenario!(stdio::stdio)),
 ];
 
@@ -141,15 +162,20 @@ pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     };
     check_room(&bench)?;
     report.add(method::method(&bench));
+    let mut memory = Vec::new();
     for (name, scenario) in SCENARIOS.into_iter().filter(|(name, _)| plan.wants(name)) {
         println!("measuring: {name}");
         let began = Instant::now();
         match scenario(&bench).await {
-            Ok(found) => keep(plan, report, found)?,
+            Ok(mut found) => {
+                memory.append(&mut found.memory);
+                keep(plan, report, found)?;
+            }
             Err(err) => report.failed(name, &err),
         }
         println!("  {:.0} s", began.elapsed().as_secs_f64());
     }
+    report.add(held::section(&memory));
     Ok(())
 }
 

@@ -30,14 +30,15 @@ pub(super) async fn stat(bench: &Bench<'_>) -> Result<Family> {
     let mut case = Case::new(format!("stat, {}", connections(FILES)), &READERS);
     let expected = Expected { status: Some(200), length: None };
     let looks = || paths.iter().map(|path| Ask::Look(path));
-    arena.pace(&mut case, expected, |server| in_turn(server, looks(), FILES)).await?;
+    arena
+        .pace(&mut case, expected, bench.effort(), |server| in_turn(server, looks(), FILES))
+        .await?;
     Ok(Family {
         name: "stat",
         title: "Looking at files",
         about: "`/v1/fs/stat` of ours and of sandbox-agent; a HEAD to the others.".to_owned(),
         measure: Measure::Pace,
         cases: vec![case],
-        marks: Vec::new(),
     })
 }
 
@@ -67,7 +68,6 @@ pub(super) async fn moving(bench: &Bench<'_>) -> Result<Family> {
             .to_owned(),
         measure: Measure::Pace,
         cases: vec![case],
-        marks: Vec::new(),
     })
 }
 

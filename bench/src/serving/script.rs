@@ -35,6 +35,12 @@ impl Script {
         Self::Fresh { request, name, body, number: begin }
     }
 
+    /// Requests without a body of noise, whose number is always another.
+    pub(super) fn numbered(request: &Request) -> Self {
+        let name = memmem::find(&request.bytes, NUMBER.as_bytes());
+        Self::Fresh { request: request.clone(), name, body: request.bytes.len(), number: 0 }
+    }
+
     /// The next request.
     pub(super) fn next(&mut self) -> Result<&Request> {
         match self {

@@ -12,7 +12,7 @@ use super::case::{Case, Turn};
 use super::content::NEEDLE;
 use super::cores::Room;
 use super::server::Server;
-use super::table::{Family, Measure, at_most};
+use super::table::{Family, Measure};
 use super::trees::{Filling, Tree};
 use super::who::Who;
 use super::{Bench, job, program};
@@ -20,7 +20,7 @@ use super::{Bench, job, program};
 const LENGTH: usize = 8192;
 /// Every so manyth file has a line that is found.
 const NTH: usize = 50;
-const RG: Who = Who::Program("rg");
+pub(super) const RG: Who = Who::Program("rg");
 const GREP: Who = Who::Program("grep -r");
 const EVERYBODY: [Who; 5] = [Who::Host, Who::Memory, Who::Store, RG, GREP];
 
@@ -28,12 +28,9 @@ const EVERYBODY: [Who; 5] = [Who::Host, Who::Memory, Who::Store, RG, GREP];
 pub(super) async fn searching(bench: &Bench<'_>) -> Result<Family> {
     let files = bench.plan.choose(5_000, 30_000);
     let tree = Tree { files, each: Some(100), filling: Filling::Text(LENGTH, NTH) };
-    let mut marks = Vec::new();
     let mut cases = Vec::new();
     for room in [Room::One, Room::All] {
-        let case = case(bench, &tree, room).await?;
-        marks.extend(at_most(&case, Who::Host, RG, 1.3));
-        cases.push(case);
+        cases.push(case(bench, &tree, room).await?);
     }
     Ok(Family {
         name: "search",
@@ -46,7 +43,6 @@ pub(super) async fn searching(bench: &Bench<'_>) -> Result<Family> {
         ),
         measure: Measure::Time,
         cases,
-        marks,
     })
 }
 

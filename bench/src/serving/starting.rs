@@ -5,22 +5,23 @@ use std::time::Duration;
 use anyhow::Result;
 use tokio::time::sleep;
 
-use super::Bench;
 use super::arena::Arena;
 use super::cores::Room;
+use super::held::Held;
+use super::plots::{Amounts, amounts};
 use super::server::{Server, Setting};
 use super::table::mib;
+use super::targets::{IDLE_MIB, START_MS};
 use super::who::{READERS, Who};
+use super::{Bench, Found};
 use crate::report::{Mark, Rounds, Section, time};
 
 const FIRST: &str = "first";
-const SLOWEST_MS: f64 = 50.0;
-const MOST_MIB: f64 = 20.0;
 /// How long a server is left alone before it is looked at.
 const QUIET: Duration = Duration::from_millis(500);
 
 /// Starts everybody again and again.
-pub(super) async fn starting(bench: &Bench<'_>) -> Result<Section> {
+pub(super) async fn starting(bench: &Bench<'_>) -> Result<Found> {
     let arena = Arena::new(bench, "start")?;
     arena.write_on_disk(FIRST, 4096)?;
     let (mut starts, mut memory) = (Rounds::default(), Rounds::default());
@@ -49,7 +50,24 @@ pub(super) async fn starting(bench: &Bench<'_>) -> Result<Section> {
             memory.add(who.name(), server.resident()? as f64);
         }
     }
-    Ok(section(&starts, &memory))
+    Ok(found(&starts, &memory))
+}
+
+fn found(starts: &Rounds, memory: &Rounds) -> Found {
+    let of = |rounds: &Rounds| -> Vec<_> {
+        READERS.iter().filter_map(|who| Some((*who, rounds.median(who.name())?))).collect()
+    };
+    let groups = [
+        Amounts { title: "start to first byte", bars: of(starts), show: time },
+        Amounts { title: "memory when idle", bars: of(memory), show: |bytes| mib(bytes as u64) },
+    ];
+    let held = |(who, bytes)| Held { load: "idle".to_owned(), who, bytes: bytes as u64 };
+    Found {
+        section: section(starts, memory),
+        plots: vec![("start", amounts("Start and rest", &groups))],
+        failures: Vec::new(),
+        memory: of(memory).into_iter().map(held).collect(),
+    }
 }
 
 fn section(starts: &Rounds, memory: &Rounds) -> Section {
@@ -59,13 +77,12 @@ fn section(starts: &Rounds, memory: &Rounds) -> Section {
     };
     let mut marks = Vec::new();
     for who in READERS.into_iter().filter(|who| who.is_ours()) {
-        let figure = |rounds: &Rounds, unit: f64| {
-            rounds.median(who.name()).map_or(f64::INFINITY, |figure| figure / unit)
-        };
-        let what = format!("{}: ms from start to first answer", who.name());
-        marks.push(Mark::at_most(what, SLOWEST_MS, figure(starts, 1e6)));
+        let figure =
+            |rounds: &Rounds, unit: f64| rounds.median(who.name()).map(|figure| figure / unit);
+        let what = format!("{}: ms from start to first byte", who.name());
+        marks.push(Mark::at_most(what, START_MS, figure(starts, 1e6)));
         let what = format!("{}: MiB of memory when idle", who.name());
-        marks.push(Mark::at_most(what, MOST_MIB, figure(memory, f64::from(1 << 20))));
+        marks.push(Mark::at_most(what, IDLE_MIB, figure(memory, f64::from(1 << 20))));
     }
     Section {
         title: "Start and rest",

@@ -56,7 +56,6 @@ pub(super) async fn stdio(bench: &Bench<'_>) -> Result<Family> {
             .to_owned(),
         measure: Measure::Pace,
         cases,
-        marks: Vec::new(),
     })
 }
 

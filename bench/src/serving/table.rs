@@ -1,18 +1,18 @@
 //! Cases as a table: a line for everybody, with what ours is beside it.
 
 use super::case::{CPU, Case, Entry, Miss, P50, P99, RATE, TIME};
+use super::targets;
 use super::who::Who;
-use crate::report::{Mark, Section, time};
+use crate::report::{Section, time};
 
 /// Cases that belong together.
 pub(super) struct Family {
-    /// The name of its plot.
+    /// The name of the scenario, and of its plot.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) about: String,
     pub(super) measure: Measure,
     pub(super) cases: Vec<Case>,
-    pub(super) marks: Vec<Mark>,
 }
 
 /// What the figures of a family are.
@@ -53,7 +53,7 @@ impl Family {
             about: format!("{}{}", self.about, notes.text()),
             columns: columns.into_iter().map(str::to_owned).collect(),
             rows,
-            marks: self.marks.clone(),
+            marks: targets::marks(self.name, &self.cases),
         }
     }
 
@@ -125,18 +125,4 @@ impl Notes {
         let lines = self.0.iter().zip(DIGITS).map(|(why, digit)| format!(" –{digit}: {why}."));
         lines.collect()
     }
-}
-
-/// That one must be so many times as fast as another; nothing if the other cannot do it.
-pub(super) fn at_least(case: &Case, one: Who, other: Who, wanted: f64) -> Option<Mark> {
-    case.speed(other)?;
-    let what = format!("{}: times as fast as {}", case.name, other.name());
-    Some(Mark::at_least(what, wanted, case.ratio(one, other).unwrap_or(0.0)))
-}
-
-/// That one must take at most so many times as long as another.
-pub(super) fn at_most(case: &Case, one: Who, other: Who, wanted: f64) -> Option<Mark> {
-    case.speed(other)?;
-    let what = format!("{}: times the time of {}", case.name, other.name());
-    Some(Mark::at_most(what, wanted, case.ratio(other, one).unwrap_or(f64::INFINITY)))
 }

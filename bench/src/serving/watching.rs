@@ -58,7 +58,6 @@ pub(super) async fn watching(bench: &Bench<'_>) -> Result<Family> {
         ),
         measure: Measure::Time,
         cases: vec![case],
-        marks: Vec::new(),
     })
 }
 

@@ -12,21 +12,22 @@ use super::connection::Connection;
 use super::cores::Room;
 use super::script::Expected;
 use super::server::Server;
-use super::table::{Family, Measure, at_most};
+use super::table::{Family, Measure};
 use super::trees::{Filling, Tree};
 use super::who::{WRITERS, Who};
 use super::{Bench, job, program};
 
+pub(super) const RM: Who = Who::Program("rm -rf");
+pub(super) const TAR_X: Who = Who::Program("tar -x");
 /// How many files of 4 KiB fit into an archive of 2 MiB, with their headers.
 const PIECE: usize = 400;
 
 /// A tree of many files, removed.
 pub(super) async fn removal(bench: &Bench<'_>) -> Result<Family> {
-    const RM: Who = Who::Program("rm -rf");
     let mut arena = Arena::new(bench, "delete")?;
     arena.start(&WRITERS).await?;
     let files = bench.plan.choose(20_000, 100_000);
-    let tree = Tree { files, each: Some(100), filling: Filling::Noise(100) };
+    let tree = Tree { files, each: Some(100), filling: Filling::Empty };
     let everybody: Vec<_> = WRITERS.into_iter().chain([RM]).collect();
     let mut case = Case::new(format!("delete {files} files"), &everybody).of(files as f64, "files");
     arena.forget_peaks()?;
@@ -47,22 +48,19 @@ pub(super) async fn removal(bench: &Bench<'_>) -> Result<Family> {
     })
     .await;
     arena.note_peaks(&mut case)?;
-    let marks = at_most(&case, Who::Relaxed, RM, 1.5).into_iter().collect();
     Ok(Family {
         name: "delete",
         title: "Removing a tree",
-        about: "Files of 100 bytes, a hundred in a directory. A virtual tree forgets them in one step and \
-                frees their room later."
+        about: "Empty files, a hundred in a directory, so that no disk is busy with discarding blocks while \
+                the next one is measured. A virtual tree forgets them in one step and frees their room later."
             .to_owned(),
         measure: Measure::Time,
         cases: vec![case],
-        marks,
     })
 }
 
 /// A tree of files as one archive, in and out.
 pub(super) async fn archives(bench: &Bench<'_>) -> Result<Family> {
-    const TAR_X: Who = Who::Program("tar -x");
     const TAR_C: Who = Who::Program("tar -c, into a pipe");
     let everybody = [
         Who::Relaxed,
@@ -84,7 +82,6 @@ pub(super) async fn archives(bench: &Bench<'_>) -> Result<Family> {
     unpacked(bench, &arena, &tree, &mut up).await?;
     let mut down = Case::new(name("download"), &packers).of(files as f64, "files");
     packed(bench, &arena, &tree, &mut down).await?;
-    let marks = at_most(&up, Who::Relaxed, TAR_X, 1.5).into_iter().collect();
     Ok(Family {
         name: "tar",
         title: "Trees as archives",
@@ -97,7 +94,6 @@ pub(super) async fn archives(bench: &Bench<'_>) -> Result<Family> {
         ),
         measure: Measure::Time,
         cases: vec![up, down],
-        marks,
     })
 }
 

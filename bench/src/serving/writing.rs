@@ -13,22 +13,21 @@ use super::cores::Room;
 use super::load::{Pace, press};
 use super::script::{Expected, NUMBER, Script};
 use super::server::Server;
-use super::table::{Family, Measure, at_least, at_most};
+use super::table::{Family, Measure};
 use super::who::{WRITERS, Who};
 use super::{Bench, connections, job, program, size};
 
 const SMALL: usize = 4096;
-const BARE: Who = Who::Program("the bare calls");
+pub(super) const BARE: Who = Who::Program("the bare calls");
 
 /// Small files as the others write them: an answer does not wait for the disk.
 pub(super) async fn relaxed(bench: &Bench<'_>) -> Result<Family> {
     let mut arena = Arena::new(bench, "put")?;
     arena.start(&WRITERS).await?;
-    let (mut cases, mut marks) = (Vec::new(), Vec::new());
+    let mut cases = Vec::new();
     for (what, name) in [("new", NUMBER), ("replaced", "file")] {
         let mut case = Case::new(format!("PUT 4 KiB, {what}, {}", connections(16)), &WRITERS);
         written(bench, &arena, &mut case, &Writing { name, length: SMALL, count: 16 }).await?;
-        marks.extend(at_least(&case, Who::Relaxed, Who::Nginx, 1.0));
         cases.push(case);
     }
     Ok(Family {
@@ -42,7 +41,6 @@ pub(super) async fn relaxed(bench: &Bench<'_>) -> Result<Family> {
             .to_owned(),
         measure: Measure::Pace,
         cases,
-        marks,
     })
 }
 
@@ -51,12 +49,11 @@ pub(super) async fn durable(bench: &Bench<'_>) -> Result<Family> {
     const EVERYBODY: [Who; 3] = [Who::Host, Who::Store, BARE];
     let mut arena = Arena::new(bench, "put-durable")?;
     arena.start(&EVERYBODY).await?;
-    let (mut cases, mut marks) = (Vec::new(), Vec::new());
+    let mut cases = Vec::new();
     for count in [1, 16] {
         let mut case = Case::new(format!("PUT 4 KiB, durable, {}", connections(count)), &EVERYBODY);
         let writing = Writing { name: NUMBER, length: SMALL, count };
         written(bench, &arena, &mut case, &writing).await?;
-        marks.extend(at_most(&case, Who::Host, BARE, 1.3));
         cases.push(case);
     }
     Ok(Family {
@@ -69,7 +66,6 @@ pub(super) async fn durable(bench: &Bench<'_>) -> Result<Family> {
             .to_owned(),
         measure: Measure::Pace,
         cases,
-        marks,
     })
 }
 
@@ -88,7 +84,6 @@ pub(super) async fn medium(bench: &Bench<'_>) -> Result<Family> {
             .to_owned(),
         measure: Measure::Pace,
         cases: vec![case],
-        marks: Vec::new(),
     })
 }
 
@@ -109,7 +104,6 @@ pub(super) async fn large(bench: &Bench<'_>) -> Result<Family> {
         arena.note_peaks(&mut case)?;
         arena.renew(Who::Store).await?;
     }
-    let marks = at_least(&case, Who::Relaxed, Who::Nginx, 0.9).into_iter().collect();
     Ok(Family {
         name: "put-2g",
         title: "Writing a large file",
@@ -118,7 +112,6 @@ pub(super) async fn large(bench: &Bench<'_>) -> Result<Family> {
             .to_owned(),
         measure: Measure::Time,
         cases: vec![case],
-        marks,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{WIDTH, colour, escaped, framed};
+use super::{GRID, MUTED, WIDTH, colour, escaped, framed};
 use crate::serving::who::Who;
 
 /// What somebody takes at each size, in nanoseconds.
@@ -17,10 +17,12 @@ struct Axes {
     y: (f64, f64),
 }
 
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = WIDTH - 170.0;
-const TOP: f64 = 40.0;
-const BOTTOM: f64 = 360.0;
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = WIDTH - 180.0;
+const TOP: f64 = 56.0;
+const BOTTOM: f64 = 376.0;
+/// How far names are kept apart.
+const LINE: f64 = 15.0;
 
 /// Curves over sizes; both axes go by powers of ten.
 pub(in crate::serving) fn curves(title: &str, below: &str, curves: &[Curve]) -> String {
@@ -28,26 +30,17 @@ pub(in crate::serving) fn curves(title: &str, below: &str, curves: &[Curve]) -> 
     let axes =
         Axes { x: powers(points().map(|point| point.0)), y: powers(points().map(|point| point.1)) };
     let mut body = axes.grid();
-    for (place, curve) in curves.iter().filter(|curve| !curve.points.is_empty()).enumerate() {
-        let at = curve.points.iter().map(|point| axes.place(*point));
-        let line: Vec<_> = at.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let colour = colour(curve.who);
-        _ = writeln!(
-            body,
-            r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="2"/>"#,
-            line.join(" ")
-        );
-        for (x, y) in at {
-            _ = writeln!(body, r#"<circle cx="{x:.1}" cy="{y:.1}" r="3" fill="{colour}"/>"#);
-        }
-        let y = TOP + 16.0 + place as f64 * 18.0;
-        let x = RIGHT + 12.0;
-        let name = escaped(curve.who.name());
-        _ = writeln!(body, r#"<text x="{x}" y="{y:.0}" fill="{colour}">{name}</text>"#);
+    for curve in curves {
+        axes.draw(&mut body, curve);
     }
-    let (x, y) = ((LEFT + RIGHT) / 2.0, BOTTOM + 36.0);
-    _ = writeln!(body, r#"<text x="{x}" y="{y}" text-anchor="middle">{}</text>"#, escaped(below));
-    framed(&escaped(title), "time of one operation; lower is better", BOTTOM + 50.0, &body)
+    axes.names(&mut body, curves);
+    let (x, y) = ((LEFT + RIGHT) / 2.0, BOTTOM + 38.0);
+    let below = escaped(below);
+    _ = writeln!(
+        body,
+        r#"<text x="{x}" y="{y}" text-anchor="middle" fill="{MUTED}">{below}</text>"#
+    );
+    framed(&escaped(title), "time of one operation; lower is better", BOTTOM + 54.0, &body)
 }
 
 /// The powers of ten around some figures.
@@ -67,23 +60,74 @@ impl Axes {
         )
     }
 
+    fn draw(&self, body: &mut String, curve: &Curve) {
+        let at = curve.points.iter().map(|point| self.place(*point));
+        let line: Vec<_> = at.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let colour = colour(curve.who);
+        _ = writeln!(
+            body,
+            r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="2.5" stroke-linejoin="round"/>"#,
+            line.join(" ")
+        );
+        for (x, y) in at {
+            _ = writeln!(
+                body,
+                r##"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="{colour}" stroke="#ffffff" stroke-width="1.5"/>"##
+            );
+        }
+    }
+
+    /// Who a curve is of, at its end; where ends meet, the names are moved apart.
+    fn names(&self, body: &mut String, curves: &[Curve]) {
+        let mut ends: Vec<_> = curves
+            .iter()
+            .filter_map(|curve| Some((self.place(*curve.points.last()?).1, curve.who)))
+            .collect();
+        ends.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut free = TOP;
+        for (number, (y, who)) in ends.iter().enumerate() {
+            let below = (ends.len() - number) as f64 * LINE;
+            let y = y.max(free).min(BOTTOM + LINE - below);
+            free = y + LINE;
+            let (x, y, colour, name) = (RIGHT + 14.0, y + 4.0, colour(*who), escaped(who.name()));
+            _ = writeln!(
+                body,
+                r#"<text x="{x}" y="{y:.1}" fill="{colour}" font-weight="600">{name}</text>"#
+            );
+        }
+    }
+
     /// A line and a word for every power of ten.
     fn grid(&self) -> String {
         let mut grid = String::new();
         for power in self.x.0 as i32..=self.x.1 as i32 {
-            let (x, _) = self.place((10_f64.powi(power), 1.0));
-            _ = writeln!(grid, r##"<path d="M{x:.1} {TOP}V{BOTTOM}" stroke="#dddddd"/>"##);
-            let y = BOTTOM + 16.0;
-            let word = 10_f64.powi(power);
-            _ = writeln!(grid, r#"<text x="{x:.1}" y="{y}" text-anchor="middle">{word}</text>"#);
+            let (x, _) = self.place((10_f64.powi(power), 10_f64.powf(self.y.0)));
+            _ = writeln!(grid, r#"<path d="M{x:.1} {TOP}V{BOTTOM}" stroke="{GRID}"/>"#);
+            let (y, word) = (BOTTOM + 18.0, size(power));
+            _ = writeln!(
+                grid,
+                r#"<text x="{x:.1}" y="{y}" text-anchor="middle" fill="{MUTED}">{word}</text>"#
+            );
         }
         for power in self.y.0 as i32..=self.y.1 as i32 {
-            let (_, y) = self.place((1.0, 10_f64.powi(power)));
-            _ = writeln!(grid, r##"<path d="M{LEFT} {y:.1}H{RIGHT}" stroke="#dddddd"/>"##);
-            let (x, text, word) = (LEFT - 6.0, y + 4.0, unit(power));
-            _ = writeln!(grid, r#"<text x="{x}" y="{text:.1}" text-anchor="end">{word}</text>"#);
+            let (_, y) = self.place((10_f64.powf(self.x.0), 10_f64.powi(power)));
+            _ = writeln!(grid, r#"<path d="M{LEFT} {y:.1}H{RIGHT}" stroke="{GRID}"/>"#);
+            let (x, text, word) = (LEFT - 8.0, y + 4.0, unit(power));
+            _ = writeln!(
+                grid,
+                r#"<text x="{x}" y="{text:.1}" text-anchor="end" fill="{MUTED}">{word}</text>"#
+            );
         }
         grid
+    }
+}
+
+/// A power of ten of things.
+fn size(power: i32) -> String {
+    match power {
+        ..3 => format!("{}", 10_f64.powi(power)),
+        3..6 => format!("{},000", 10_f64.powi(power - 3)),
+        _ => format!("{} million", 10_f64.powi(power - 6)),
     }
 }
 
@@ -107,5 +151,10 @@ mod tests {
         let axes = Axes { x: powers([100.0, 1e6].into_iter()), y: powers([2e3, 3e4].into_iter()) };
         assert_eq!(axes.place((100.0, 1e3)), (LEFT, BOTTOM));
         assert_eq!(axes.place((1e6, 1e5)), (RIGHT, TOP));
+    }
+
+    #[test]
+    fn sizes_are_words() {
+        assert_eq!([0, 3, 5, 6].map(size), ["1", "1,000", "100,000", "1 million"]);
     }
 }
