@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::handler::Handler as _;
-use axum::middleware::from_fn_with_state;
 use engine::{
     ArchiveLimits, Audit, Keys, Limits, MainKind, Registry, RegistryOptions, Retention, Sandbox,
     SandboxKind, SandboxPath, SessionRoom, Sessions, Store,
@@ -13,16 +12,17 @@ use engine::{
 use http::StatusCode;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
-use tower_http::cors::CorsLayer;
 
 use crate::auth::Gate;
+use crate::cors::Pages;
+use crate::faces;
 use crate::faces::AgentServers;
 use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts, ToolOptions};
+use crate::passage::Passage;
 use crate::peers::Peers;
 use crate::problem::{Class, Problem};
 use crate::quota::Quotas;
-use crate::{cors, faces, passage};
 
 /// How many sessions may be open at once, of all and of one key, and how long an unused one is kept.
 const SESSIONS: SessionRoom =
@@ -57,7 +57,8 @@ pub struct App {
     pub(crate) ending: CancellationToken,
     /// The origins of pages that may ask.
     pub(crate) origins: Vec<String>,
-    cors: CorsLayer,
+    /// What they are told.
+    pub(crate) cors: Pages,
 }
 
 /// Why a server cannot be set up as it was asked to be.
@@ -92,7 +93,7 @@ impl App {
         let ending = CancellationToken::new();
         Ok(Arc::new(Self {
             gate: Gate::new(&options)?,
-            cors: cors::layer(&options.cors)?,
+            cors: Pages::new(&options.cors)?,
             origins: options.cors.origins,
             keys: Keys::new(registry.store()),
             audit: Audit::new(Some(registry.store()), options.audit, Retention::default()),
@@ -129,14 +130,11 @@ impl App {
 
     /// Every route. What is not guarded answers without a token: unknown routes among them.
     pub(crate) fn router(self: &Arc<Self>) -> Router {
-        let door =
-            || (from_fn_with_state(Arc::clone(self), passage::through_the_door), self.cors.clone());
-        let gate = from_fn_with_state(Arc::clone(self), passage::through_the_gate);
-        // Layers that are given together cost a request half as much as one after the other.
+        let open = Passage::open(self);
         let (router, _) = faces::guarded()
-            .route_layer((door(), gate))
-            .merge(faces::open().route_layer(door()))
-            .fallback(unknown_route.layer(door()))
+            .route_layer(Passage::guarded(self))
+            .merge(faces::open().route_layer(open.clone()))
+            .fallback(unknown_route.layer(open))
             .with_state(Arc::clone(self))
             .split_for_parts();
         router

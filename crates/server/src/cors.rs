@@ -9,13 +9,40 @@ use tower_http::cors::{
 use crate::app::SetupError;
 use crate::options::Cors;
 
-/// The layer that answers preflights and marks answers.
-pub(crate) fn layer(cors: &Cors) -> Result<CorsLayer, SetupError> {
+/// What every answer depends on that a page may get. Clients expect all three, whatever the rules are.
+pub(crate) const VARYING: HeaderValue = HeaderValue::from_static(
+    "origin, access-control-request-method, access-control-request-headers",
+);
+
+/// What pages are told.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    layer: CorsLayer,
+    is_closed: bool,
+}
+
+impl Pages {
+    pub(crate) fn new(cors: &Cors) -> Result<Self, SetupError> {
+        let is_closed = cors.origins.is_empty() && !cors.credentials;
+        Ok(Self { layer: layer(cors)?, is_closed })
+    }
+
+    /// Whether no page may ask, so that only preflights are answered, and all alike.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// What answers preflights and marks answers.
+    pub(crate) fn layer(&self) -> &CorsLayer {
+        &self.layer
+    }
+}
+
+fn layer(cors: &Cors) -> Result<CorsLayer, SetupError> {
     let layer = CorsLayer::new()
         .allow_methods(methods(cors)?)
         .allow_headers(headers(cors)?)
         .allow_credentials(cors.credentials)
-        // Clients expect all three on every answer, whatever the rules are.
         .vary(preflight_request_headers().collect::<Vec<_>>());
     if cors.origins.is_empty() {
         return Ok(layer);

@@ -1,10 +1,15 @@
 //! The bytes of a file as an answer: whole, a part of them, or none because the client has them.
 
+use std::convert::Infallible;
+use std::mem;
+
 use axum::body::Body;
+use axum::extract::FromRequestParts;
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use engine::{ByteStream, Content, Entry, Error, ErrorKind, Links, SandboxPath, Span, Workspace};
 use futures::TryStreamExt as _;
 use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::browsers::ASK_AGAIN;
@@ -15,6 +20,19 @@ use crate::ranges;
 
 /// How many headers the answer to a read has, when everybody on the way has added his.
 const ROOM: usize = 16;
+
+/// The headers of a request for bytes. They are taken, since a copy costs more than it may; whoever
+/// asks for them is the last to.
+#[derive(Debug)]
+pub(crate) struct Headers(pub(crate) HeaderMap);
+
+impl<S: Sync> FromRequestParts<S> for Headers {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(mem::take(&mut parts.headers)))
+    }
+}
 
 /// A request for the bytes of a file.
 pub(crate) struct Asking<'a> {

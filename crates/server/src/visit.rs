@@ -61,7 +61,8 @@ impl FromRequestParts<Arc<App>> for Visit {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Problem> {
-        parts.extensions.get::<Self>().cloned().ok_or_else(stranger)
+        // Nobody asks for it twice, and a copy costs more than a small read may.
+        parts.extensions.remove::<Self>().ok_or_else(stranger)
     }
 }
 

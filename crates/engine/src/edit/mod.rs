@@ -54,7 +54,11 @@ pub async fn edit(files: &dyn FileSystem, file: &SandboxPath, wish: Edit) -> Res
         if again > 0 {
             tokio::time::sleep(PAUSE * (1 << (again - 1))).await;
         }
-        let (entry, content) = read(files, file, &wish).await?;
+        let (entry, content) = match read(files, file, &wish).await {
+            // Somebody shortened it under us.
+            Err(err) if err.kind() == ErrorKind::Busy => continue,
+            read => read?,
+        };
         let outcome = apply(content, file.clone(), Arc::clone(&wish)).await?;
         let Outcome { content, replaced, told: Told { diff, is_cut } } = outcome;
         let Some(content) = content.filter(|_| !wish.dry_run) else {

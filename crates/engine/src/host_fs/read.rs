@@ -144,7 +144,7 @@ impl Reading {
             }
         };
         if read == 0 {
-            return Err(Error::new(ErrorKind::Io, "the file shrank while it was read"));
+            return Err(Error::new(ErrorKind::Busy, "the file shrank while it was read"));
         }
         self.at += read as u64;
         self.step = (self.step * 2).min(LARGEST_STEP);

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use engine::{ErrorKind, Leader};
 use http::header::{
@@ -21,6 +20,7 @@ use hyper_util::rt::TokioExecutor;
 use self::loan::{Lent, Loan};
 use crate::app::App;
 use crate::faces;
+use crate::passage::{Answers, Next};
 use crate::query::Params;
 use crate::visit::Visit;
 
@@ -54,7 +54,7 @@ impl Peers {
 
 /// Looks at the store before a read that wants no old answer, and sends a change to the server that
 /// asks for it.
-pub(crate) async fn attend(app: &App, request: Request, next: Next) -> Response {
+pub(crate) async fn attend<S: Answers>(app: &App, request: Request, next: Next<S>) -> Response {
     let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
     if is_look && !wants_news(request.headers()) {
         return next.run(request).await;
@@ -95,7 +95,7 @@ fn may_be_sent(request: &Request) -> bool {
 }
 
 /// Sends a request to the leader; makes the change here if he cannot be reached.
-async fn send(app: &App, leader: &Leader, request: Request, next: Next) -> Response {
+async fn send<S: Answers>(app: &App, leader: &Leader, request: Request, next: Next<S>) -> Response {
     let (mut parts, body) = request.into_parts();
     let Some(uri) = uri_at(leader.address(), &parts.uri) else {
         leader.distrust();

@@ -1,10 +1,15 @@
 //! Others who change the file meanwhile.
 
+#![expect(clippy::disallowed_methods, reason = "some of them do so without asking anybody")]
+
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
+use futures::{StreamExt as _, TryStreamExt as _};
 use sandkeep_engine::{
-    Durability, Edit, ErrorKind, FileSystem, HostFs, HostOptions, If, Limits, Links, Mounts, edit,
+    Durability, Edit, ErrorKind, FileSystem, HostFs, HostOptions, If, Limits, Links, Mounts, Span,
+    edit,
 };
 
 use super::instead;
@@ -81,6 +86,47 @@ async fn what_others_write_meanwhile_is_kept() {
         assert!(lines.contains(&*format!("word {word}")), "{content}");
         assert_eq!(lines.len(), 201, "{content}");
     }
+}
+
+fn shorten(file: &Path) {
+    std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(10).unwrap();
+}
+
+/// Code in the sandbox may shorten a file at any moment, which is not the server's failure.
+#[tokio::test]
+async fn a_file_that_others_shorten_while_it_is_read_is_busy() {
+    let (trees, dir) = trees().await;
+    let host = trees.last().unwrap();
+    write(&**host, "/f", "x".repeat(1 << 20)).await;
+    let mut body = host.read(&at("/f"), Span::Whole).await.unwrap().body;
+    body.next().await.unwrap().unwrap();
+    shorten(&dir.path().join("f"));
+    let broken = body.try_collect::<Vec<_>>().await.unwrap_err();
+    assert_eq!(broken.kind(), ErrorKind::Busy, "{broken}");
+}
+
+/// However often it is tried, an edit finds a whole file or says that it found none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_edit_of_a_file_that_others_shorten_is_made_anew() {
+    let (trees, dir) = trees().await;
+    let host = trees.last().unwrap();
+    let content = format!("old{}", "x".repeat(1 << 20));
+    write(&**host, "/f", content.clone()).await;
+    let path = dir.path().join("f");
+    let shortening = std::thread::spawn(move || {
+        for _ in 0..200 {
+            shorten(&path);
+            std::fs::write(&path, &content).unwrap();
+        }
+    });
+    let dry = Edit { dry_run: true, ..instead("old", "new") };
+    while !shortening.is_finished() {
+        if let Err(err) = edit(&**host, &at("/f"), dry.clone()).await {
+            let kinds = [ErrorKind::Busy, ErrorKind::PreconditionFailed];
+            assert!(kinds.contains(&err.kind()), "{err}");
+        }
+    }
+    shortening.join().unwrap();
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use crate::faces::fs_v1::wire::{
 use crate::faces::fs_v1::{Problems, batch, file};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::reading::Headers;
 use crate::visit::Visit;
 
 /// Read a file, or one part of it.
@@ -49,7 +50,7 @@ use crate::visit::Visit;
 pub(super) async fn read(
     visit: Visit,
     query: Query<FsPathQuery>,
-    headers: HeaderMap,
+    headers: Headers,
 ) -> Result<Response, Problem> {
     file::read(visit, query, headers).await
 }
@@ -81,7 +82,7 @@ pub(super) async fn read(
 pub(super) async fn head(
     visit: Visit,
     query: Query<FsPathQuery>,
-    headers: HeaderMap,
+    headers: Headers,
 ) -> Result<Response, Problem> {
     file::head(visit, query, headers).await
 }

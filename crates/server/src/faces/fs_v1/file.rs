@@ -17,7 +17,7 @@ use crate::conditions::validators;
 use crate::faces::sandboxes_v1::created;
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::reading::Asking;
+use crate::reading::{Asking, Headers};
 use crate::visit::Visit;
 use crate::{expectation, intake, ranges};
 
@@ -63,7 +63,7 @@ const IN_PLACE: HeaderName = HeaderName::from_static("x-in-place");
 pub(in crate::faces) async fn read(
     app: Visit,
     Query(query): Query<FsPathQuery>,
-    headers: HeaderMap,
+    Headers(headers): Headers,
 ) -> Result<Response, Problem> {
     answer(&app, &query, &headers, ranges::requested(&headers)).await
 }
@@ -95,7 +95,7 @@ pub(in crate::faces) async fn read(
 pub(in crate::faces) async fn head(
     app: Visit,
     Query(query): Query<FsPathQuery>,
-    headers: HeaderMap,
+    Headers(headers): Headers,
 ) -> Result<Response, Problem> {
     // A range has no meaning here (RFC 9110, section 14.2). The router leaves the body out.
     answer(&app, &query, &headers, None).await

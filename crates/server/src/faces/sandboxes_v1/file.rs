@@ -16,7 +16,7 @@ use super::writing::{Fresh, Writing, answered};
 use crate::patching::Patch;
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::reading::Asking;
+use crate::reading::{Asking, Headers};
 use crate::visit::Visit;
 use crate::{expectation, intake, ranges};
 
@@ -63,7 +63,7 @@ pub(super) async fn read(
     place: Place,
     Query(showing): Query<Showing>,
     Query(as_of): Query<AsOf>,
-    headers: HeaderMap,
+    Headers(headers): Headers,
 ) -> Result<Response, Problem> {
     answer(&visit, &place, &showing, &as_of, &headers, ranges::requested(&headers)).await
 }
@@ -98,7 +98,7 @@ pub(super) async fn head(
     place: Place,
     Query(showing): Query<Showing>,
     Query(as_of): Query<AsOf>,
-    headers: HeaderMap,
+    Headers(headers): Headers,
 ) -> Result<Response, Problem> {
     // A range has no meaning here (RFC 9110, section 14.2). The router leaves the body out.
     answer(&visit, &place, &showing, &as_of, &headers, None).await

@@ -3,6 +3,8 @@
 //! It is relative to the root of the sandbox; a slash at its beginning changes nothing. It is
 //! decoded once. `..` is forbidden in every spelling, wherever it stands and wherever it leads.
 
+use std::sync::Arc;
+
 use axum::extract::FromRequestParts;
 use engine::{DotDot, Entry, EntryKind, Error, ErrorKind, Result, SandboxPath};
 use http::request::Parts;
@@ -10,8 +12,10 @@ use percent_encoding::percent_decode_str;
 
 use super::errors::explain;
 use super::sign;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::visit::Visit;
+use crate::visit::stranger;
 
 /// The longest path that is looked at, before it is decoded.
 const LONGEST: usize = 3 * 8192;
@@ -26,17 +30,14 @@ pub(super) struct Place {
     needs_directory: bool,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Place
-where
-    Visit: FromRequestParts<S, Rejection = Problem>,
-{
+impl FromRequestParts<Arc<App>> for Place {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let visit = Visit::from_request_parts(parts, state).await?;
-        let place = Self::of_address(parts.uri.path(), visit.strip_workspace_prefix);
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let caller = parts.extensions.get::<Caller>().ok_or_else(stranger)?;
+        let place = Self::of_address(parts.uri.path(), app.strip_workspace_prefix);
         let place = place.and_then(|place| {
-            sign::check_path(&visit.caller, &place.path)?;
+            sign::check_path(caller, &place.path)?;
             Ok(place)
         });
         place.map_err(|err| explain(&err))
