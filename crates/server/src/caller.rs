@@ -1,6 +1,6 @@
 //! Who asks, and what he may do.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use engine::{Access, Actor, Claim, Grant, KeyRecord, Role, SandboxId, SandboxPath, Scope};
 use http::Method;
@@ -19,7 +19,8 @@ pub(crate) struct Caller {
 impl Caller {
     /// Whoever has the server's own token, and everyone at an open server.
     pub(crate) fn owner(actor: Option<Actor>) -> Self {
-        Self { actor, grant: Arc::new(Grant::everything()), claim: None }
+        static EVERYTHING: LazyLock<Arc<Grant>> = LazyLock::new(|| Arc::new(Grant::everything()));
+        Self { actor, grant: Arc::clone(&EVERYTHING), claim: None }
     }
 
     /// Whoever has a key.

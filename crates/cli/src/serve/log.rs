@@ -5,8 +5,10 @@ mod lines;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::{Layer, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Registry};
 
 use crate::config::{Listen, LogFormat};
 use crate::failure::OrHint as _;
@@ -39,14 +41,14 @@ impl Log {
             let lines = Arc::clone(&lines);
             move || LineWriter(Arc::clone(&lines))
         };
-        let log = tracing_subscriber::fmt()
-            .with_env_filter(filter)
+        let log = tracing_subscriber::fmt::layer()
             .with_writer(writer)
             // The subscriber's own complaints would go to stderr past the queue, and panic there.
             .log_internal_errors(false);
+        let filtered = tracing_subscriber::registry().with(filter);
         match format {
-            LogFormat::Json => log.json().flatten_event(true).init(),
-            LogFormat::Text => log.with_ansi(coloured()).init(),
+            LogFormat::Json => filtered.with(log.json().flatten_event(true)).init(),
+            LogFormat::Text => filtered.with(log.with_ansi(coloured())).init(),
         }
         Ok(Self { lines, flowing: false })
     }
@@ -77,17 +79,25 @@ impl Drop for Log {
 
 /// The filter that a text spells. Some libraries tell much, host paths and the content of files among it,
 /// and say it only to whoever asks by their names.
-fn filter_of(text: &str) -> Result<EnvFilter> {
+///
+/// One that looks into spans is asked at every step of every request, others once for each line of code.
+fn filter_of(text: &str) -> Result<Box<dyn Layer<Registry> + Send + Sync>> {
+    let quiet = |hint| {
+        let is_talkative = hint > Some(LevelFilter::WARN);
+        let drivers = DATABASE.into_iter().filter(move |_| is_talkative);
+        let quiet = drivers.map(|target| (target, LevelFilter::WARN));
+        quiet.chain([(PROTOCOL, LevelFilter::OFF)]).filter(|(target, _)| !text.contains(target))
+    };
+    let looks_into_spans = text.contains('[');
+    if !looks_into_spans && let Ok(targets) = text.parse::<Targets>() {
+        let hint = Layer::<Registry>::max_level_hint(&targets);
+        return Ok(targets.with_targets(quiet(hint)).boxed());
+    }
     let mut filter = EnvFilter::try_new(text)?;
-    if filter.max_level_hint() > Some(LevelFilter::WARN) {
-        for target in DATABASE.into_iter().filter(|target| !text.contains(target)) {
-            filter = filter.add_directive(format!("{target}=warn").parse()?);
-        }
+    for (target, level) in quiet(filter.max_level_hint()) {
+        filter = filter.add_directive(format!("{target}={level}").parse()?);
     }
-    if !text.contains(PROTOCOL) {
-        filter = filter.add_directive(format!("{PROTOCOL}=off").parse()?);
-    }
-    Ok(filter)
+    Ok(filter.boxed())
 }
 
 fn coloured() -> bool {

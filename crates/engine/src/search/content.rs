@@ -136,8 +136,8 @@ impl Lines<'_> {
     }
 }
 
-/// A file that cannot be read is no reason to end a search: others change the tree, and may have
-/// made files that nobody may read.
+/// A file that cannot be read is no reason to end a search: others change the tree, shorten what is
+/// read, and may have made files that nobody may read.
 fn missed(err: Error) -> Result<Looked> {
     use ErrorKind as Kind;
     let kind = err.kind();
@@ -146,7 +146,7 @@ fn missed(err: Error) -> Result<Looked> {
     }
     let is_unreadable = matches!(
         kind,
-        Kind::PermissionDenied | Kind::NotAFile | Kind::OutsideSandbox | Kind::Locked
+        Kind::PermissionDenied | Kind::NotAFile | Kind::OutsideSandbox | Kind::Locked | Kind::Busy
     );
     if is_unreadable { Ok(Looked::unreadable()) } else { Err(err) }
 }
