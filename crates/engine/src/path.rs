@@ -37,10 +37,12 @@ impl SandboxPath {
 
     /// The path that `raw` means when it starts at the root.
     pub fn parse(raw: &str, dots: DotDot) -> Result<Self> {
-        if is_plain(raw) {
-            return Ok(Self(raw.into()));
-        }
-        Self::root().resolve(raw, dots)
+        Self::plain(raw).map_or_else(|| Self::root().resolve(raw, dots), Ok)
+    }
+
+    /// The path that a text is as it stands, if that is seen at once.
+    pub(crate) fn plain(raw: &str) -> Option<Self> {
+        is_plain(raw).then(|| Self(raw.into()))
     }
 
     /// The path that `raw` means by the rules of the library: a backslash is a slash, a missing
@@ -152,7 +154,14 @@ impl SandboxPath {
     }
 
     fn from_segments(segments: &[Cow<'_, str>]) -> Result<Self> {
-        let text = format!("/{}", segments.join("/"));
+        let mut text = String::with_capacity(segments.iter().map(|name| name.len() + 1).sum());
+        for name in segments {
+            text.push('/');
+            text.push_str(name);
+        }
+        if text.is_empty() {
+            return Ok(Self::root());
+        }
         if text.len() > MAX_PATH && name::to_bytes(&text).len() > MAX_PATH {
             let message = format!("path is longer than {MAX_PATH} bytes");
             return Err(Error::new(ErrorKind::InvalidPath, message));

@@ -56,6 +56,13 @@ impl Sandbox {
     /// The path in the tree that an absolute path of the client means. A path outside the prefix
     /// leads out of the sandbox.
     pub fn locate(&self, outward: &str) -> Result<SandboxPath> {
+        let inward = match self.prefix.is_root() {
+            true => Some(outward),
+            false => outward.strip_prefix(self.prefix.as_str()),
+        };
+        if let Some(path) = inward.and_then(SandboxPath::plain) {
+            return Ok(path);
+        }
         let mut segments: Vec<&str> = Vec::new();
         for segment in outward.split('/') {
             match segment {

@@ -11,7 +11,6 @@ use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::App;
@@ -81,19 +80,15 @@ struct Door {
     places: Arc<Places>,
     refusals: Arc<Semaphore>,
     tasks: TaskTracker,
-    /// Ends connections where they are.
-    closed: CancellationToken,
 }
 
 impl Door {
     fn new(app: Arc<App>) -> Self {
-        let closed = CancellationToken::new();
         Self {
             router: app.router(),
-            places: Places::new(app.most_connections, &closed),
+            places: Places::new(app.most_connections, &app.metrics.evicted),
             refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
             tasks: TaskTracker::new(),
-            closed,
             app,
         }
     }
@@ -112,24 +107,16 @@ impl Door {
     }
 
     fn serve(&self, stream: TcpStream, place: Place) {
-        let app = Arc::clone(&self.app);
-        let (ending, closed) = (app.ending.clone(), self.closed.clone());
-        let router = self.router.clone();
-        let serving = connection::serve(stream, router, app.timeouts, place.pace(), ending);
-        self.tasks.spawn(async move {
+        let (app, router) = (Arc::clone(&self.app), self.router.clone());
+        let (number, pace) = (place.number(), place.pace());
+        let serving = connection::serve(stream, router, app.timeouts, pace, app.ending.clone());
+        let task = self.tasks.spawn(async move {
             app.metrics.connections.inc();
             let _connected = Connected(&app);
-            tokio::select! {
-                biased;
-                () = serving => {}
-                // Closed where it is.
-                () = place.lost().cancelled() => {
-                    if !closed.is_cancelled() {
-                        app.metrics.evicted.inc();
-                    }
-                }
-            }
+            let _place = place;
+            serving.await;
         });
+        self.places.served(number, task.abort_handle());
     }
 
     fn refuse(&self, mut stream: TcpStream) {
@@ -146,12 +133,13 @@ impl Door {
 
     async fn close(self) {
         self.app.ending.cancel();
+        self.places.end();
         self.tasks.close();
         let under_way = self.tasks.len();
         tracing::info!(connections = under_way, "stopping");
         if tokio::time::timeout(self.app.timeouts.drain, self.tasks.wait()).await.is_err() {
             tracing::warn!(connections = self.tasks.len(), "closed what did not end in time");
-            self.closed.cancel();
+            self.places.close();
             self.tasks.wait().await;
         }
     }

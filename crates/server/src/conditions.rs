@@ -129,7 +129,7 @@ pub(crate) fn allows_part(headers: &HeaderMap, entry: &Entry) -> bool {
 
 /// The entity tag of an entry, as a header carries it.
 pub(crate) fn entity_tag(entry: &Entry) -> Option<HeaderValue> {
-    HeaderValue::try_from(format!("\"{}\"", entry.version.as_ref()?)).ok()
+    HeaderValue::try_from(["\"", entry.version.as_ref()?.as_str(), "\""].concat()).ok()
 }
 
 /// The headers by which a client can ask about this state again.

@@ -18,7 +18,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::server::conn::http1::{Builder, Connection};
 use hyper::service::Service as HyperService;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -30,12 +30,11 @@ use crate::remains;
 
 /// The most that a stalled reader or a long header can make the server hold.
 const MOST_BUFFERED: usize = 64 * 1024;
-/// The most headers of one request.
-const MOST_HEADERS: usize = 100;
 /// How long a client that is still sending may take to see the answer.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// Answers the requests of one client until it leaves, falls silent, or `stop` asks for the end.
+/// Answers the requests of one client until it leaves, falls silent, or its pace asks for the end; then
+/// `stop` is asked for as well.
 pub(crate) async fn serve(
     stream: TcpStream,
     router: Router,
@@ -45,8 +44,8 @@ pub(crate) async fn serve(
 ) {
     let io = TokioIo::new(PacedStream::new(stream, Arc::clone(&pace), timeouts));
     let routes = Routes { router, pace: Arc::clone(&pace) };
-    let mut connection = builder(timeouts).serve_connection(io, routes);
-    if let Err(error) = drive(&mut connection, &pace, &stop).await {
+    let mut connection = builder().serve_connection(io, routes);
+    if let Err(error) = drive(&mut connection, &pace).await {
         tracing::debug!(%error, "connection broke off");
         return;
     }
@@ -73,14 +72,12 @@ pub(crate) async fn linger(mut stream: TcpStream) {
     }
 }
 
-fn builder(timeouts: Timeouts) -> Builder {
+fn builder() -> Builder {
     let mut builder = Builder::new();
+    // Of headers hyper takes a hundred, for which it has room on its stack as long as it is not told a number.
     builder
-        .timer(TokioTimer::new())
-        // hyper starts this timer when the answer before is out, so that it is the idle timeout;
-        // the deadline of the headers themselves is the stream's.
-        .header_read_timeout(timeouts.idle.max(timeouts.header))
-        .max_headers(MOST_HEADERS)
+        // The stream's, which is told of them without a timer for every request.
+        .header_read_timeout(None)
         .max_header_size(MOST_BUFFERED)
         .max_buf_size(MOST_BUFFERED)
         // A client may close its side after the request and wait for the answer.
@@ -88,21 +85,30 @@ fn builder(timeouts: Timeouts) -> Builder {
     builder
 }
 
+/// Answers until the client leaves, or until the connection was asked to end and has nothing left to do.
 async fn drive(
     connection: &mut Connection<TokioIo<PacedStream>, Routes>,
     pace: &Pace,
-    stop: &CancellationToken,
 ) -> hyper::Result<()> {
-    tokio::select! {
-        ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => return ended,
-        () = stop.cancelled() => {}
-    }
-    // hyper would wait for the rest of headers that began.
-    if !pace.is_busy() {
-        return Ok(());
-    }
-    Pin::new(&mut *connection).graceful_shutdown();
-    poll_fn(|cx| connection.poll_without_shutdown(cx)).await
+    let mut driver = None;
+    let mut is_ending = false;
+    poll_fn(|cx| {
+        if !is_ending {
+            is_ending = match &driver {
+                Some(known) if cx.waker().will_wake(known) => pace.is_ending_by_now(),
+                _ => pace.is_ending(driver.insert(cx.waker().clone())),
+            };
+            if is_ending {
+                // hyper would wait for the rest of headers that began.
+                if !pace.is_busy() {
+                    return Poll::Ready(Ok(()));
+                }
+                Pin::new(&mut *connection).graceful_shutdown();
+            }
+        }
+        connection.poll_without_shutdown(cx)
+    })
+    .await
 }
 
 /// The routes as hyper calls them, with the stream told what goes on.

@@ -13,6 +13,7 @@ mod conditions;
 mod connection;
 mod cors;
 mod dates;
+mod deadline;
 mod deeds;
 mod expectation;
 mod faces;

@@ -4,14 +4,14 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::task::{Context, Poll, Waker};
 
+use futures::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
-use tokio::time::{Instant, Sleep};
 
+use crate::deadline::Deadline;
 use crate::options::Timeouts;
 
 /// A stranger may pause between two requests for this part of its time.
@@ -34,6 +34,9 @@ pub(crate) struct Pace {
     watched: AtomicBool,
     /// It left.
     left: Notify,
+    /// The connection should end after what it is doing, and who has to know.
+    ending: AtomicBool,
+    driver: AtomicWaker,
 }
 
 impl Pace {
@@ -52,6 +55,23 @@ impl Pace {
     pub(crate) async fn departure(&self) {
         self.watched.store(true, Ordering::Relaxed);
         self.left.notified().await;
+    }
+
+    /// Asks the connection to end after what it is doing.
+    pub(crate) fn end(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+        self.driver.wake();
+    }
+
+    /// Whether it was asked to; the one who drives it is woken when it is.
+    pub(crate) fn is_ending(&self, driver: &Waker) -> bool {
+        self.driver.register(driver);
+        self.ending.load(Ordering::SeqCst)
+    }
+
+    /// The same, of a driver who is woken already.
+    pub(crate) fn is_ending_by_now(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set_unread(&self) {
@@ -77,17 +97,19 @@ impl Pace {
     }
 }
 
-/// A TCP stream with a deadline for the headers of a request, for a reader that takes nothing, and
-/// for a stranger.
+/// A TCP stream with a deadline for the headers of a request, for the pause before the next, for a
+/// reader that takes nothing, and for a stranger.
 ///
-/// The pause between two requests of a client that was let in is hyper's to watch, the pace of a
-/// request's body is the body's (`intake.rs`): only they know that somebody waits.
+/// The pace of a request's body is the body's to watch (`intake.rs`): only it knows that somebody waits.
 #[derive(Debug)]
 pub(crate) struct PacedStream {
     stream: TcpStream,
     pace: Arc<Pace>,
     timeouts: Timeouts,
+    /// Whether the headers of a request are due: some of them came, or it is the first.
+    in_headers: bool,
     headers: Deadline,
+    idle: Deadline,
     writes: Deadline,
     /// For a client that was not let in yet: all of its time, and one pause.
     stranger: Deadline,
@@ -97,12 +119,10 @@ pub(crate) struct PacedStream {
 impl PacedStream {
     /// The first request is due from now on.
     pub(crate) fn new(stream: TcpStream, pace: Arc<Pace>, timeouts: Timeouts) -> Self {
-        let mut headers = Deadline::default();
+        let [mut headers, idle, writes, mut stranger, pause] = <[Deadline; 5]>::default();
         headers.start(timeouts.header);
-        let mut stranger = Deadline::default();
         stranger.start(timeouts.stranger);
-        let (writes, pause) = <(Deadline, Deadline)>::default();
-        Self { stream, pace, timeouts, headers, writes, stranger, pause }
+        Self { stream, pace, timeouts, in_headers: true, headers, idle, writes, stranger, pause }
     }
 
     pub(crate) fn into_inner(self) -> TcpStream {
@@ -119,9 +139,8 @@ impl PacedStream {
             self.writes.stop();
             return written;
         }
-        self.writes.start(self.timeouts.progress);
-        let passed = self.writes.poll_passed(cx).is_ready() || self.poll_stranger(cx).is_ready();
-        give_up(passed)
+        let passed = self.writes.poll_within(self.timeouts.progress, cx).is_ready();
+        give_up(passed || self.poll_stranger(cx).is_ready())
     }
 
     /// Looks whether the client is still there, if somebody wants to know. hyper does not read while
@@ -149,14 +168,14 @@ impl PacedStream {
 
     /// Ready when a client pauses for too long before, between or within the headers of requests.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.headers.running {
-            return self.headers.poll_passed(cx);
+        let Timeouts { header, idle, stranger, .. } = self.timeouts;
+        if self.in_headers {
+            return self.headers.poll_within(header, cx);
         }
         if self.pace.is_let_in() {
-            return Poll::Pending;
+            return self.idle.poll_within(idle, cx);
         }
-        self.pause.start(self.timeouts.stranger / STRANGER_PAUSE);
-        self.pause.poll_passed(cx)
+        self.pause.poll_within(idle.min(stranger / STRANGER_PAUSE), cx)
     }
 }
 
@@ -173,6 +192,7 @@ impl AsyncRead for PacedStream {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
         if self.pace.arrived.swap(false, Ordering::Relaxed) {
+            self.in_headers = false;
             self.headers.stop();
         }
         if self.pace.answering.load(Ordering::Relaxed) {
@@ -183,8 +203,9 @@ impl AsyncRead for PacedStream {
             return give_up(true);
         }
         if buf.filled().len() > before {
-            let header = self.timeouts.header;
-            self.headers.start(header);
+            // Their time runs from when there is nothing more to read, which is nearly never.
+            self.in_headers = true;
+            self.idle.stop();
             self.pause.stop();
         }
         if read.is_ready() {
@@ -225,38 +246,6 @@ impl AsyncWrite for PacedStream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
-/// A timer that runs or does not. It is kept for the next start, which then allocates nothing.
-#[derive(Debug, Default)]
-struct Deadline {
-    sleep: Option<Pin<Box<Sleep>>>,
-    running: bool,
-}
-
-impl Deadline {
-    /// Starts the timer unless it runs already.
-    fn start(&mut self, after: Duration) {
-        if self.running {
-            return;
-        }
-        self.running = true;
-        match &mut self.sleep {
-            Some(sleep) => sleep.as_mut().reset(Instant::now() + after),
-            None => self.sleep = Some(Box::pin(tokio::time::sleep(after))),
-        }
-    }
-
-    fn stop(&mut self) {
-        self.running = false;
-    }
-
-    fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        match &mut self.sleep {
-            Some(sleep) if self.running => sleep.as_mut().poll(cx),
-            _ => Poll::Pending,
-        }
     }
 }
 

@@ -39,9 +39,10 @@ pub(crate) struct Passing<S> {
     next: Next<S>,
 }
 
-/// What comes after the passage.
+/// What comes after the passage. It is shared: the router copies what lies before a route for each
+/// request, and a route is copied once more where it is called.
 #[derive(Clone, Debug)]
-pub(crate) struct Next<S>(S);
+pub(crate) struct Next<S>(Arc<S>);
 
 /// A route: it never refuses a request, and is always ready.
 pub(crate) trait Answers:
@@ -64,8 +65,9 @@ impl<S> Answers for S where
 
 impl<S: Answers> Next<S> {
     /// Goes on, and comes back with the answer.
-    pub(crate) async fn run(mut self, request: Request) -> Response {
-        let Ok(response) = self.0.call(request).await;
+    pub(crate) async fn run(self, request: Request) -> Response {
+        let answering = S::clone(&self.0).call(request);
+        let Ok(response) = answering.await;
         response
     }
 }
@@ -124,7 +126,7 @@ impl<S> Layer<S> for Passage {
     type Service = Passing<S>;
 
     fn layer(&self, routes: S) -> Passing<S> {
-        Passing { passage: self.clone(), next: Next(routes) }
+        Passing { passage: self.clone(), next: Next(Arc::new(routes)) }
     }
 }
 

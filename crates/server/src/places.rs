@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
+use prometheus_client::metrics::counter::Counter;
+use tokio::task::AbortHandle;
 
 use crate::pace::Pace;
 
@@ -16,8 +17,8 @@ use crate::pace::Pace;
 pub(crate) struct Places {
     most: usize,
     taken: Mutex<Taken>,
-    /// Takes all places away.
-    closed: CancellationToken,
+    /// How many had to make room.
+    evicted: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -27,10 +28,11 @@ struct Taken {
     next: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Guest {
     pace: Arc<Pace>,
-    lost: CancellationToken,
+    /// What serves it, as soon as something does. It is ended where it is when the place is lost.
+    served_by: Option<AbortHandle>,
 }
 
 /// One place, until it is dropped.
@@ -38,12 +40,12 @@ struct Guest {
 pub(crate) struct Place {
     places: Arc<Places>,
     number: u64,
-    guest: Guest,
+    pace: Arc<Pace>,
 }
 
 impl Places {
-    pub(crate) fn new(most: usize, closed: &CancellationToken) -> Arc<Self> {
-        Arc::new(Self { most, taken: Mutex::default(), closed: closed.clone() })
+    pub(crate) fn new(most: usize, evicted: &Counter) -> Arc<Self> {
+        Arc::new(Self { most, taken: Mutex::default(), evicted: evicted.clone() })
     }
 
     /// A place, if need be that of the longest known client who was never let in.
@@ -51,12 +53,29 @@ impl Places {
         let mut taken = self.taken.lock();
         if taken.guests.len() >= self.most {
             taken.evict_stranger()?;
+            self.evicted.inc();
         }
-        let guest = Guest { pace: Arc::default(), lost: self.closed.child_token() };
-        let number = taken.next;
+        let (number, pace) = (taken.next, Arc::<Pace>::default());
         taken.next += 1;
-        taken.guests.insert(number, guest.clone());
-        Some(Place { places: Arc::clone(self), number, guest })
+        taken.guests.insert(number, Guest { pace: Arc::clone(&pace), served_by: None });
+        Some(Place { places: Arc::clone(self), number, pace })
+    }
+
+    /// Tells by what the guest of a place is served, unless it has left already.
+    pub(crate) fn served(&self, number: u64, task: AbortHandle) {
+        if let Some(guest) = self.taken.lock().guests.get_mut(&number) {
+            guest.served_by = Some(task);
+        }
+    }
+
+    /// Asks every connection to end after what it is doing.
+    pub(crate) fn end(&self) {
+        self.taken.lock().guests.values().for_each(|guest| guest.pace.end());
+    }
+
+    /// Ends every connection where it is.
+    pub(crate) fn close(&self) {
+        self.taken.lock().guests.values().for_each(Guest::lose);
     }
 }
 
@@ -64,19 +83,24 @@ impl Taken {
     fn evict_stranger(&mut self) -> Option<()> {
         let stranger = self.guests.iter().find(|(_, guest)| !guest.pace.is_let_in());
         let number = stranger.map(|(number, _)| *number)?;
-        self.guests.remove(&number)?.lost.cancel();
+        self.guests.remove(&number)?.lose();
         Some(())
+    }
+}
+
+impl Guest {
+    fn lose(&self) {
+        self.served_by.iter().for_each(AbortHandle::abort);
     }
 }
 
 impl Place {
     pub(crate) fn pace(&self) -> Arc<Pace> {
-        Arc::clone(&self.guest.pace)
+        Arc::clone(&self.pace)
     }
 
-    /// Cancelled when somebody else gets the place, or nobody has one any more.
-    pub(crate) fn lost(&self) -> &CancellationToken {
-        &self.guest.lost
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 }
 
@@ -88,11 +112,13 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use super::*;
 
     #[test]
     fn a_place_is_free_again_when_its_client_leaves() {
-        let places = Places::new(1, &CancellationToken::new());
+        let places = Places::new(1, &Counter::default());
         let first = places.take().unwrap();
         first.pace().let_in();
         assert!(places.take().is_none());
@@ -100,15 +126,28 @@ mod tests {
         assert!(places.take().is_some());
     }
 
-    #[test]
-    fn the_stranger_who_came_first_makes_room() {
-        let places = Places::new(3, &CancellationToken::new());
-        let [known, first, second] = [(); 3].map(|()| places.take().unwrap());
-        known.pace().let_in();
-        let newcomer = places.take().unwrap();
-        let lost = [&known, &first, &second, &newcomer].map(|one| one.lost().is_cancelled());
-        assert_eq!(lost, [false, true, false, false]);
-        drop(first);
-        assert_eq!(places.taken.lock().guests.len(), 3);
+    #[tokio::test]
+    async fn the_stranger_who_came_first_makes_room() {
+        let evicted = Counter::default();
+        let places = Places::new(3, &evicted);
+        let three = [(); 3].map(|()| places.take().unwrap());
+        three[0].pace().let_in();
+        let served = three.map(|place| {
+            let number = place.number();
+            let task = tokio::spawn(async move {
+                let _held = place;
+                pending::<()>().await;
+            });
+            places.served(number, task.abort_handle());
+            task
+        });
+        let _newcomer = places.take().unwrap();
+        let [known, first, second] = served;
+        assert!(first.await.unwrap_err().is_cancelled());
+        assert!(!known.is_finished() && !second.is_finished());
+        assert_eq!((places.taken.lock().guests.len(), evicted.get()), (3, 1));
+        places.close();
+        assert!(known.await.unwrap_err().is_cancelled());
+        assert!(second.await.unwrap_err().is_cancelled());
     }
 }

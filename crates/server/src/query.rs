@@ -131,6 +131,10 @@ fn is_name(spelled: &str, name: &str) -> bool {
 }
 
 fn decode(text: &str) -> Result<String, Problem> {
+    // As most are: nothing stands for anything else.
+    if text.len() <= MOST_BYTES && !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
+        return Ok(text.to_owned());
+    }
     let complete = |tail: &str| {
         tail.as_bytes()
             .first_chunk::<2>()
