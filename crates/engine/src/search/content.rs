@@ -52,6 +52,11 @@ impl LineSearch {
         Ok(Self { matcher, lines, bytes: budget.bytes })
     }
 
+    /// Whether a search ends with so many lines, and so many bytes read.
+    pub(super) fn is_enough(&self, lines: usize, bytes: u64) -> bool {
+        lines >= self.lines || bytes >= self.bytes
+    }
+
     /// Searches a file, or as much of it as may be read.
     pub(super) async fn look_into(
         self: Arc<Self>,

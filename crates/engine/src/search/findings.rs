@@ -121,6 +121,11 @@ impl Looked {
     pub(super) fn nothing() -> Self {
         Self::default()
     }
+
+    /// How much was found.
+    pub(super) fn count(&self) -> usize {
+        self.found.len()
+    }
 }
 
 /// A search under way, and what it took so far.
