@@ -37,6 +37,12 @@ impl Owner {
         Self { user: Some(stat.uid), group: Some(stat.gid) }
     }
 
+    /// Whether a thing belongs to this owner already.
+    pub(crate) fn is_of(&self, thing: &Stat) -> bool {
+        self.user.is_none_or(|user| user == thing.uid)
+            && self.group.is_none_or(|group| group == thing.gid)
+    }
+
     /// Gives an open file away, as far as we may: one that stays ours is no failure.
     pub(crate) fn give(&self, file: &OwnedFd) -> Result<()> {
         let (user, group) = (self.user.map(Uid::from_raw), self.group.map(Gid::from_raw));

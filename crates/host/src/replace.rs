@@ -174,13 +174,16 @@ impl Dir {
     }
 }
 
+/// The mode of a new file.
+const ORDINARY: u32 = 0o644;
 const FRESH: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::RDWR).union(OFlags::CLOEXEC);
 
 impl Unfinished {
     fn staged(staging: &Arc<Staging>) -> Result<Self> {
         staging.tidy();
         let name = random_name()?;
-        let file = openat(staging.dir(), &*name, FRESH, Mode::RUSR | Mode::WUSR)?;
+        // Nobody else comes into the directory, so that it may have its mode at once.
+        let file = openat(staging.dir(), &*name, FRESH, Mode::from_raw_mode(ORDINARY))?;
         Ok(Self { file, place: Place::Staged(Arc::clone(staging), name), len: 0 })
     }
 
@@ -283,16 +286,25 @@ pub(crate) fn rename_new(
     }
 }
 
-/// Gives a new file the mode and owner that it should have at its spot.
+/// Gives a new file the mode and owner that it should have at its spot. Most have them from the
+/// beginning, and to look costs less than a change that the file system keeps a journal of.
 fn dress(file: &OwnedFd, at: &Spot, there: Option<&Stat>) -> Result<()> {
     let replaced = there.filter(|there| there.kind == Kind::File);
     let owner = match replaced {
         Some(there) => Owner::of(there),
         None => Owner::of_new_in(&at.dir)?,
     };
-    owner.give(file)?;
-    let mode = replaced.map_or(0o644, |there| there.mode & 0o777);
-    Ok(fchmod(file, Mode::from_raw_mode(mode))?)
+    let made = stat::of(file)?;
+    let is_given = !owner.is_of(&made);
+    if is_given {
+        owner.give(file)?;
+    }
+    let mode = replaced.map_or(ORDINARY, |there| there.mode & 0o777);
+    // To give a file away may take some of its mode.
+    if is_given || mode != made.mode {
+        fchmod(file, Mode::from_raw_mode(mode))?;
+    }
+    Ok(())
 }
 
 /// Gives an open file a mode and a time of modification.

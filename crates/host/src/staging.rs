@@ -21,6 +21,8 @@ use crate::{Error, Result, Stat, stat, sweep, walk};
 
 const PREFIX: &str = ".sandkeep-tmp-";
 const DIGITS: usize = 16;
+/// So many numbers the kernel always gives at once.
+const AT_A_TIME: usize = 64;
 
 /// A directory of this process alone, from which a rename into the root works.
 #[derive(Debug)]
@@ -159,10 +161,16 @@ fn own_prefix() -> Result<&'static str> {
     Ok(OWN.get_or_init(|| format!("{PREFIX}{fresh:08x}")))
 }
 
+/// The kernel is asked for many numbers at a time.
 fn random() -> Result<u32> {
-    let mut bytes = [0; 4];
-    getrandom(&mut bytes[..], GetRandomFlags::empty())?;
-    Ok(u32::from_ne_bytes(bytes))
+    static DRAWN: Mutex<Vec<[u8; 4]>> = Mutex::new(Vec::new());
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if drawn.is_empty() {
+        let mut fresh = [[0; 4]; AT_A_TIME];
+        let filled = getrandom(fresh.as_flattened_mut(), GetRandomFlags::empty())?;
+        drawn.extend(fresh.into_iter().take(filled / 4));
+    }
+    drawn.pop().map(u32::from_ne_bytes).ok_or(Error::Os(Errno::AGAIN))
 }
 
 fn same(there: &Stat, dir: &OwnedFd) -> bool {
