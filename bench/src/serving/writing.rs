@@ -37,9 +37,7 @@ pub(super) async fn relaxed(bench: &Bench<'_>) -> Result<Family> {
                 again. No answer waits for the disk, except for `file:`, which never answers before. nginx \
                 and ours write aside and rename; dufs and sandbox-agent write in place, so that a reader \
                 may see half a file. After each turn the files are removed and the disk is let \
-                come to rest. If root runs `bench/run`, all this is on a new ext4 with a journal, in a file \
-                that is mounted: without a journal, ext4 looks through all files that were removed in the last \
-                minutes before it makes another, which takes several times as long as all the rest."
+                come to rest."
             .to_owned(),
         measure: Measure::Pace,
         cases,
