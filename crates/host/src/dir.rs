@@ -250,6 +250,11 @@ impl Dir {
         self.held.staging.as_ref().filter(|staging| !is_gone(staging.dir()))
     }
 
+    /// The place outside the tree, though it may have been removed.
+    pub(crate) fn lasting_staging(&self) -> Option<&Arc<Staging>> {
+        self.held.staging.as_ref()
+    }
+
     /// Held by the one restore that is under way.
     pub(crate) fn restoring(&self) -> MutexGuard<'_, ()> {
         self.held.restoring.lock().unwrap_or_else(PoisonError::into_inner)

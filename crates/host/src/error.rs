@@ -1,6 +1,6 @@
 //! What the kernel's refusals mean here.
 
-use std::fmt;
+use std::{fmt, io};
 
 use rustix::io::Errno;
 
@@ -43,6 +43,12 @@ pub enum Error {
 impl From<Errno> for Error {
     fn from(errno: Errno) -> Self {
         Self::Os(errno)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(err: io::Error) -> Self {
+        Self::Os(Errno::from_io_error(&err).unwrap_or(Errno::IO))
     }
 }
 

@@ -52,7 +52,7 @@ pub use clock::precise_now;
 pub use descent::Descent;
 pub use dir::{Dir, Durability, Mounts, Options};
 pub use error::{Error, Result};
-pub use list::{Listing, Names};
+pub use list::{InOrder, Listing, Names};
 pub use moving::Leftover;
 pub use process::{Process, RootMark, machine};
 pub use read::OpenedFile;

@@ -75,7 +75,7 @@ impl Dir {
         let spot = scratch.spot();
         let open =
             |looked_at: &_| self.reopen(looked_at, OFlags::RDONLY).map(|(file, _)| file.into_fd());
-        let owner = Owner::of_new_in(&to.dir)?;
+        let owner = Owner::of_new_in(to.surroundings()?);
         let (source, copy) = ((&from.dir, &*from.name), (&spot.dir, &*spot.name));
         let tally = copy::tree(&open, is_wanted, owner, source, copy)?;
         self.sync_tree(spot, &tally)?;

@@ -24,12 +24,11 @@ pub(crate) struct Owner {
 impl Owner {
     /// To whom a new thing in a directory should belong. A server that runs as root makes things
     /// for whom the directory belongs to.
-    pub(crate) fn of_new_in(dir: &OwnedFd) -> Result<Self> {
-        let dir = stat::of(dir)?;
+    pub(crate) fn of_new_in(dir: &Stat) -> Self {
         if geteuid().is_root() && dir.uid != 0 {
-            return Ok(Self { user: Some(dir.uid), group: Some(dir.gid) });
+            return Self { user: Some(dir.uid), group: Some(dir.gid) };
         }
-        Ok(Self { user: None, group: (dir.mode & SET_GROUP != 0).then_some(dir.gid) })
+        Self { user: None, group: (dir.mode & SET_GROUP != 0).then_some(dir.gid) }
     }
 
     /// The owner of a file.

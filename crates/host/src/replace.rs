@@ -22,6 +22,8 @@ pub struct Unfinished {
     file: OwnedFd,
     place: Place,
     len: u64,
+    /// Whether it surely has the owner and mode still that it was made with.
+    is_as_made: bool,
 }
 
 /// What may be at the spot where a file is placed.
@@ -54,10 +56,14 @@ enum Place {
 impl Dir {
     /// Begins a file that is to be placed at `path`.
     pub fn begin(&self, path: &Path) -> Result<Unfinished> {
-        let nearest = match (self.staging(), self.mounts()) {
-            (Some(staging), Mounts::Stay) => return Unfinished::staged(staging),
-            _ => self.nearest_dir(path)?,
-        };
+        if let (Some(staging), Mounts::Stay) = (self.lasting_staging(), self.mounts()) {
+            match Unfinished::staged(staging) {
+                // Somebody removed the place.
+                Err(Error::Os(Errno::NOENT)) => {}
+                outcome => return outcome,
+            }
+        }
+        let nearest = self.nearest_dir(path)?;
         let mount = stat::of(&nearest)?.mount;
         match self.staging().filter(|staging| staging.mount() == mount) {
             Some(staging) => Unfinished::staged(staging),
@@ -67,8 +73,10 @@ impl Dir {
 
     /// Makes a file ready to be placed at a spot: its content is on the disk, its mode and owner
     /// are those of what it will replace, without setuid and setgid, or those of a new file.
-    pub fn ready(&self, file: &Unfinished, spot: &Spot) -> Result<()> {
-        dress(&file.file, spot, spot.stat()?.as_ref())?;
+    ///
+    /// `there` is what the caller saw at the spot.
+    pub fn ready(&self, file: &mut Unfinished, spot: &Spot, there: Option<&Stat>) -> Result<()> {
+        dress(file, spot, there)?;
         rustix::fs::futimens(&file.file, &clock::modified_at(clock::precise_now()))?;
         self.sync_file(&file.file)
     }
@@ -139,7 +147,7 @@ impl Dir {
         let dir = spot.dir.try_clone().map_err(|_| Errno::MFILE)?;
         let mut near = Unfinished::beside(dir)?;
         near.insert_from(file, 0)?;
-        self.ready(&near, spot)?;
+        self.ready(&mut near, spot, spot.stat()?.as_ref())?;
         self.rename_into_place(&mut near, spot, existing)?;
         Ok((Placed::Whole, near.stat()?))
     }
@@ -184,18 +192,19 @@ impl Unfinished {
         let name = random_name()?;
         // Nobody else comes into the directory, so that it may have its mode at once.
         let file = openat(staging.dir(), &*name, FRESH, Mode::from_raw_mode(ORDINARY))?;
-        Ok(Self { file, place: Place::Staged(Arc::clone(staging), name), len: 0 })
+        let place = Place::Staged(Arc::clone(staging), name);
+        Ok(Self { file, place, len: 0, is_as_made: true })
     }
 
     fn beside(dir: OwnedFd) -> Result<Self> {
         let nameless = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match openat(&dir, ".", nameless, Mode::RUSR | Mode::WUSR) {
-            Ok(file) => Ok(Self { file, place: Place::Nameless(dir), len: 0 }),
+            Ok(file) => Ok(Self { file, place: Place::Nameless(dir), len: 0, is_as_made: false }),
             // What file systems answer that cannot make a nameless file.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
                 let name = random_name()?;
                 let file = openat(&dir, &*name, FRESH, Mode::RUSR | Mode::WUSR)?;
-                Ok(Self { file, place: Place::Beside(dir, name), len: 0 })
+                Ok(Self { file, place: Place::Beside(dir, name), len: 0, is_as_made: false })
             }
             // What ext4 answers in a directory that was just removed.
             Err(Errno::PERM) if stat::of(&dir)?.links == 0 => Err(Errno::NOENT.into()),
@@ -240,7 +249,8 @@ impl Unfinished {
     }
 
     /// Gives it a mode, of which only 0777 counts.
-    pub fn set_mode(&self, mode: u32) -> Result<()> {
+    pub fn set_mode(&mut self, mode: u32) -> Result<()> {
+        self.is_as_made = false;
         Ok(fchmod(&self.file, Mode::from_raw_mode(mode & 0o777))?)
     }
 
@@ -256,6 +266,15 @@ impl Unfinished {
 
     fn stat(&self) -> Result<Stat> {
         stat::of(&self.file)
+    }
+
+    /// Its state, of which only owner and mode count. All that are staged are made alike, so that one
+    /// look tells of all of them.
+    fn looks(&self) -> Result<Stat> {
+        match &self.place {
+            Place::Staged(staging, _) if self.is_as_made => staging.looks_of_new(&self.file),
+            Place::Staged(..) | Place::Beside(..) | Place::Nameless(_) | Place::Done => self.stat(),
+        }
     }
 }
 
@@ -288,21 +307,23 @@ pub(crate) fn rename_new(
 
 /// Gives a new file the mode and owner that it should have at its spot. Most have them from the
 /// beginning, and to look costs less than a change that the file system keeps a journal of.
-fn dress(file: &OwnedFd, at: &Spot, there: Option<&Stat>) -> Result<()> {
+fn dress(file: &mut Unfinished, at: &Spot, there: Option<&Stat>) -> Result<()> {
     let replaced = there.filter(|there| there.kind == Kind::File);
     let owner = match replaced {
         Some(there) => Owner::of(there),
-        None => Owner::of_new_in(&at.dir)?,
+        None => Owner::of_new_in(at.surroundings()?),
     };
-    let made = stat::of(file)?;
+    let made = file.looks()?;
     let is_given = !owner.is_of(&made);
     if is_given {
-        owner.give(file)?;
+        file.is_as_made = false;
+        owner.give(&file.file)?;
     }
     let mode = replaced.map_or(ORDINARY, |there| there.mode & 0o777);
     // To give a file away may take some of its mode.
     if is_given || mode != made.mode {
-        fchmod(file, Mode::from_raw_mode(mode))?;
+        file.is_as_made = false;
+        fchmod(&file.file, Mode::from_raw_mode(mode))?;
     }
     Ok(())
 }

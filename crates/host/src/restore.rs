@@ -66,7 +66,7 @@ impl Restore<'_> {
         let owned = there.filter(|there| matches!(there.kind, Kind::File | Kind::Directory));
         self.stage.owner = match owned {
             Some(there) => Owner::of(there),
-            None => Owner::of_new_in(near.fd())?,
+            None => Owner::of_new_in(&stat::of(near.fd())?),
         };
         Ok(slot_name(self.slots).into())
     }

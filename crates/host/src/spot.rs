@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, readlinkat, symlinkat, unlinkat};
 use rustix::io::Errno;
@@ -43,6 +44,9 @@ pub struct Spot {
     pub(crate) dir: OwnedFd,
     pub(crate) name: OsString,
     made: Made,
+    seen: Option<Stat>,
+    /// The state of the directory, once it was asked for.
+    surroundings: OnceLock<Stat>,
 }
 
 impl Dir {
@@ -61,7 +65,7 @@ impl Dir {
             if crate::is_reserved(name) {
                 return Err(Error::Reserved);
             }
-            let spot = Spot { dir: dir_fd, name: name.into(), made };
+            let spot = Spot { made, ..Spot::in_dir(dir_fd, name.into()) };
             match spot.stat()? {
                 Some(Stat { kind: Kind::Symlink, .. }) if is_floor => return Err(Error::Outside),
                 Some(Stat { kind: Kind::Symlink, .. }) if links == Links::Follow => {
@@ -172,8 +176,8 @@ impl Dir {
     }
 
     fn on_this_mount(&self, spot: Spot, there: &Stat) -> Result<Spot> {
-        let crossed = self.mounts() == Mounts::Stay && there.mount != stat::of(&spot.dir)?.mount;
-        if crossed { Err(Error::Outside) } else { Ok(spot) }
+        let crossed = self.mounts() == Mounts::Stay && there.mount != spot.surroundings()?.mount;
+        if crossed { Err(Error::Outside) } else { Ok(Spot { seen: Some(*there), ..spot }) }
     }
 }
 
@@ -183,11 +187,25 @@ impl Spot {
         stat::if_there(&self.dir, &*self.name)
     }
 
+    /// What was there when a path led to the spot.
+    pub fn seen(&self) -> Option<Stat> {
+        self.seen
+    }
+
+    /// The state of the directory when it was first asked for: whose it is, and on which mount.
+    pub(crate) fn surroundings(&self) -> Result<&Stat> {
+        if let Some(known) = self.surroundings.get() {
+            return Ok(known);
+        }
+        let stat = stat::of(&self.dir)?;
+        Ok(self.surroundings.get_or_init(|| stat))
+    }
+
     /// Whether something is mounted there. The kernel refuses to replace or remove that only where
     /// the mount is one of ours; in a container it would take the mount away instead.
     pub(crate) fn is_mount_point(&self) -> Result<bool> {
         let there = self.stat()?;
-        Ok(there.is_some_and(|there| stat::of(&self.dir).is_ok_and(|dir| dir.mount != there.mount)))
+        Ok(there.is_some_and(|there| self.surroundings().is_ok_and(|dir| dir.mount != there.mount)))
     }
 
     /// Holds what is there without opening it.
@@ -203,7 +221,7 @@ impl Spot {
 
     /// Identifies the spot among all others: device and number of the directory, and the name.
     pub fn identity(&self) -> Result<((u32, u32), u64, &OsStr)> {
-        let dir = stat::of(&self.dir)?;
+        let dir = self.surroundings()?;
         Ok((dir.device, dir.inode, &self.name))
     }
 
@@ -219,11 +237,11 @@ impl Spot {
 
     pub(crate) fn make_dir(&self) -> Result<()> {
         mkdirat(&self.dir, &*self.name, Mode::from_raw_mode(0o755))?;
-        Owner::of_new_in(&self.dir)?.give_new_dir(&self.dir, &self.name)
+        Owner::of_new_in(self.surroundings()?).give_new_dir(&self.dir, &self.name)
     }
 
     pub(crate) fn in_dir(dir: OwnedFd, name: OsString) -> Self {
-        Self { dir, name, made: Made::default() }
+        Self { dir, name, made: Made::default(), seen: None, surroundings: OnceLock::new() }
     }
 }
 

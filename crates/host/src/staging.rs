@@ -31,6 +31,8 @@ pub(crate) struct Staging {
     parent: OwnedFd,
     name: OsString,
     mount: u64,
+    /// Owner and mode of what is made here.
+    looks: OnceLock<Stat>,
     /// What could not be removed so far.
     left: Mutex<Vec<OsString>>,
 }
@@ -57,6 +59,22 @@ impl Staging {
 
     pub(crate) fn mount(&self) -> u64 {
         self.mount
+    }
+
+    /// The state of a file that was just made here, of which only owner and mode count: they are those
+    /// of every other.
+    pub(crate) fn looks_of_new(&self, file: &OwnedFd) -> Result<Stat> {
+        if let Some(looks) = self.looks.get() {
+            return Ok(*looks);
+        }
+        let looks = stat::of(file)?;
+        Ok(*self.looks.get_or_init(|| looks))
+    }
+
+    /// A file that nobody else finds, and that is gone when it is closed.
+    pub(crate) fn nameless(&self) -> Result<OwnedFd> {
+        let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+        Ok(openat(&self.dir, ".", flags, Mode::RUSR | Mode::WUSR)?)
     }
 
     /// Removes something that lies there. What cannot be removed now is tried again when the next
@@ -108,7 +126,7 @@ impl Staging {
             if ours {
                 let mount = stat::of(&dir)?.mount;
                 let left = Mutex::default();
-                return Ok(Self { dir, parent, name, mount, left });
+                return Ok(Self { dir, parent, name, mount, looks: OnceLock::new(), left });
             }
         }
     }

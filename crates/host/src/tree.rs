@@ -44,7 +44,7 @@ impl Dir {
         let spot = scratch.spot();
         mkdirat(&spot.dir, &*spot.name, Mode::from_raw_mode(0o755))?;
         let top = child(&spot.dir, &spot.name)?;
-        let owner = Owner::of_new_in(&near)?;
+        let owner = Owner::of_new_in(&stat::of(&near)?);
         owner.give(&top)?;
         let tally = Tally::default();
         let space = vec![0; PIECE];

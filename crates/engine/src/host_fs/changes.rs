@@ -188,7 +188,7 @@ impl Tree {
         let (opened, there) = self.dir.open_spot_to_read(spot).meaning()?;
         let mut copy = self.dir.begin(&host_path(path)).meaning()?;
         copy.copy_from(&opened).meaning()?;
-        self.dir.ready(&copy, spot).meaning()?;
+        self.dir.ready(&mut copy, spot, Some(&there)).meaning()?;
         change.mode.map_or(Ok(()), |mode| copy.set_mode(mode)).meaning()?;
         copy.set_modified(change.modified.map_or(there.modified, host_time)).meaning()?;
         let own = copy.open().meaning()?;

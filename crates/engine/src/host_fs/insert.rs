@@ -128,9 +128,10 @@ impl Tree {
             copy.copy_from(opened).meaning()?;
         }
         spool.insert_into(&mut copy, offset)?;
-        self.dir.ready(&copy, spot).meaning()?;
+        let seen = there.map(|(_, seen)| seen);
+        self.dir.ready(&mut copy, spot, seen.as_ref()).meaning()?;
         let mode = if there.is_some() { WriteMode::Replace } else { WriteMode::CreateNew };
-        let placed = self.place(file, copy, spot, there.map(|(_, there)| there), mode);
+        let placed = self.place(file, copy, spot, seen, mode);
         let written = placed.map_err(|(err, _)| err)?;
         Ok(Written { bytes: spool.total(), ..written })
     }

@@ -17,9 +17,10 @@ pub(super) fn open(tree: &Arc<Tree>, dir: SandboxPath, page: Page) -> Result<Ent
     let listing = tree.dir.list(&host_path(&dir)).meaning()?;
     let left = page.limit.unwrap_or(usize::MAX);
     let after = page.after.map(|after| name::to_bytes(&after).into_owned());
-    let names = listing.names(after.as_deref().map(std::ffi::OsStr::from_bytes), left).meaning()?;
+    let after = after.as_deref().map(std::ffi::OsStr::from_bytes);
+    let names = tree.dir.in_order(&listing, after, left).meaning()?;
     let host = Arc::clone(&tree.dir);
-    let mut cursor = Cursor { host, listing, names, position: 0, left, dir };
+    let mut cursor = Cursor { host, listing, names, left, dir };
     let first = cursor.batch()?;
     let rest = stream::try_unfold(cursor, |mut cursor| async {
         let (batch, cursor) = blocking::run(move || Ok((cursor.batch()?, cursor))).await?;
@@ -32,8 +33,7 @@ pub(super) fn open(tree: &Arc<Tree>, dir: SandboxPath, page: Page) -> Result<Ent
 struct Cursor {
     host: Arc<host::Dir>,
     listing: host::Listing,
-    names: host::Names,
-    position: usize,
+    names: host::InOrder,
     left: usize,
     dir: SandboxPath,
 }
@@ -43,27 +43,12 @@ impl Cursor {
     fn batch(&mut self) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         while entries.len() < BATCH && self.left > 0 {
-            let Some(name) = self.names.nth(self.position) else {
-                if !self.read_on()? {
-                    break;
-                }
-                continue;
-            };
-            self.position += 1;
+            let Some(name) = self.names.next(&self.listing).meaning()? else { break };
             if let Some(stat) = self.host.stat_listed(&self.listing, name).meaning()? {
                 self.left -= 1;
                 entries.push(entry(self.dir.child(&name::to_text(name.as_bytes())), &stat));
             }
         }
         Ok(entries)
-    }
-
-    /// Gathers the names behind the last one, if there are more.
-    fn read_on(&mut self) -> Result<bool> {
-        let last = self.position.checked_sub(1).and_then(|last| self.names.nth(last));
-        let Some(last) = last.filter(|_| self.names.more) else { return Ok(false) };
-        self.names = self.listing.names(Some(last), self.left).meaning()?;
-        self.position = 0;
-        Ok(true)
     }
 }

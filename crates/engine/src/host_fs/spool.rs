@@ -7,6 +7,7 @@ use futures::StreamExt as _;
 
 use super::budget::whole;
 use super::meaning::{Meaning as _, host_path};
+use super::write::check_there;
 use super::{HostFs, Tree};
 use crate::{
     ByteStream, Error, ErrorKind, Parents, Result, SandboxPath, WriteMode, WriteOptions, blocking,
@@ -139,7 +140,7 @@ impl Tree {
         // Directories on the way are made at the end, if at all.
         let options = WriteOptions { parents: Parents::Require, ..options.clone() };
         let there = match self.target(file, &options) {
-            Ok(spot) => self.check_target(&spot, &options)?,
+            Ok(spot) => check_there(spot.seen(), &options)?,
             Err(err) if err.kind() == ErrorKind::NotFound => None,
             Err(err) => return Err(err),
         };

@@ -45,9 +45,9 @@ impl Tree {
     ) -> Result<Written> {
         let spot = self.target(file, options)?;
         // Known before anything is written, so that a hopeless write costs nothing.
-        self.check_target(&spot, options)?;
-        let unfinished = spool.take_unfinished(self, file)?;
-        if let Err(err) = self.dir.ready(&unfinished, &spot) {
+        check_there(spot.seen(), options)?;
+        let mut unfinished = spool.take_unfinished(self, file)?;
+        if let Err(err) = self.dir.ready(&mut unfinished, &spot, spot.seen().as_ref()) {
             spool.give_back(unfinished);
             return Err(meaning(err));
         }
@@ -104,24 +104,31 @@ impl Tree {
         Ok(Written { entry, bytes, created, in_place })
     }
 
-    /// What is at a spot, if it may be written as asked.
+    /// What is at a spot now, if it may be written as asked.
     pub(super) fn check_target(
         &self,
         spot: &host::Spot,
         options: &WriteOptions,
     ) -> Result<Option<host::Stat>> {
-        let there = spot.stat().meaning()?;
-        match there.map(|there| there.kind) {
-            Some(_) if options.mode == WriteMode::CreateNew => {
-                return Err(meaning(host::Errno::EXIST.into()));
-            }
-            Some(host::Kind::Directory) => return Err(meaning(host::Errno::ISDIR.into())),
-            Some(host::Kind::Special) => return Err(meaning(host::Error::Special)),
-            Some(_) | None => {}
-        }
-        check_expected(&options.expected, there.as_ref())?;
-        Ok(there)
+        check_there(spot.stat().meaning()?, options)
     }
+}
+
+/// What is at a spot, if it may be written as asked.
+pub(super) fn check_there(
+    there: Option<host::Stat>,
+    options: &WriteOptions,
+) -> Result<Option<host::Stat>> {
+    match there.map(|there| there.kind) {
+        Some(_) if options.mode == WriteMode::CreateNew => {
+            return Err(meaning(host::Errno::EXIST.into()));
+        }
+        Some(host::Kind::Directory) => return Err(meaning(host::Errno::ISDIR.into())),
+        Some(host::Kind::Special) => return Err(meaning(host::Error::Special)),
+        Some(_) | None => {}
+    }
+    check_expected(&options.expected, there.as_ref())?;
+    Ok(there)
 }
 
 /// Refuses when what is there is not what the caller believes.

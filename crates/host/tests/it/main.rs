@@ -8,6 +8,7 @@ extern crate sandkeep_host as host;
 
 mod confinement;
 mod dangerous;
+mod listings;
 mod owners;
 mod parts;
 mod races;
@@ -83,7 +84,7 @@ fn put(dir: &Dir, path: &Path, content: &[u8]) -> host::Result<()> {
     let mut unfinished = dir.begin(path)?;
     unfinished.append(content)?;
     let spot = dir.spot(path, Links::Follow, Parents::Create)?;
-    dir.ready(&unfinished, &spot)?;
+    dir.ready(&mut unfinished, &spot, spot.seen().as_ref())?;
     dir.place(unfinished, &spot, Existing::Replace).map_err(|(err, _)| err)?;
     dir.settle(&spot)?;
     spot.keep_parents();

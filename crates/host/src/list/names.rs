@@ -1,122 +1,14 @@
-//! What a directory holds, sorted, with memory that does not grow with the directory.
+//! The first names of a directory, however many it holds.
 
-use std::ffi::{OsStr, OsString};
-use std::mem::{self, MaybeUninit};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::mem;
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{FileType, OFlags, RawDir, SeekFrom, readlinkat, seek};
-use rustix::io::Errno;
-
-use crate::{Dir, Error, Kind, Result, Stat, is_reserved, stat};
-
 /// Names are gathered in passes of at most so many bytes, with what it takes to find each.
-const PASS_BYTES: usize = 2 << 20;
-const READ_BYTES: usize = 64 << 10;
+pub(super) const PASS_BYTES: usize = 2 << 20;
 /// What it takes to find a name.
 const EACH: usize = size_of::<(u32, u16)>();
-
-/// An open directory.
-#[derive(Debug)]
-pub struct Listing {
-    dir: OwnedFd,
-}
-
-impl Dir {
-    /// Opens the directory at `path` for listing.
-    pub fn list(&self, path: &Path) -> Result<Listing> {
-        Ok(Listing { dir: self.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)? })
-    }
-
-    /// The state of a name in a listing, not followed; none when it vanished meanwhile. What belongs
-    /// to the kernel in a container is special.
-    pub fn stat_listed(&self, listing: &Listing, name: &OsStr) -> Result<Option<Stat>> {
-        listing.stat(name)?.map(|there| self.as_seen(&listing.dir, name, there)).transpose()
-    }
-}
-
-impl Listing {
-    pub(crate) fn of(dir: OwnedFd) -> Self {
-        Self { dir }
-    }
-
-    pub(crate) fn fd(&self) -> &OwnedFd {
-        &self.dir
-    }
-
-    /// The first names after `after`, sorted by their bytes: at most `most`, and no more than fit
-    /// into the memory of one pass. Reads the whole directory.
-    pub fn names(&self, after: Option<&OsStr>, most: usize) -> Result<Names> {
-        let mut first = First::new(after.map(OsStr::as_bytes), most);
-        seek(&self.dir, SeekFrom::Start(0))?;
-        each(&self.dir, |name, _| {
-            if !is_reserved(name) {
-                first.offer(name.as_bytes());
-            }
-            Ok(())
-        })?;
-        Ok(first.finish())
-    }
-
-    /// Calls `visit` with every name and what it is, in no order.
-    pub fn each(&self, visit: &mut dyn FnMut(&OsStr, Kind)) -> Result<()> {
-        seek(&self.dir, SeekFrom::Start(0))?;
-        each(&self.dir, |name, kind| {
-            if !is_reserved(name) {
-                visit(name, kind);
-            }
-            Ok(())
-        })
-    }
-
-    /// The state of a name, not followed; none when it vanished meanwhile.
-    pub fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
-        stat::if_there(&self.dir, name)
-    }
-
-    /// The state of the directory itself.
-    pub fn own_stat(&self) -> Result<Stat> {
-        stat::of(&self.dir)
-    }
-
-    /// What the link of a name holds.
-    pub fn read_link(&self, name: &OsStr) -> Result<OsString> {
-        Ok(OsString::from_vec(readlinkat(&self.dir, name, Vec::new())?.into_bytes()))
-    }
-}
-
-/// Calls `visit` with every name in a directory but `.` and `..`, and with what it is.
-pub(crate) fn each(
-    dir: impl AsFd,
-    mut visit: impl FnMut(&OsStr, Kind) -> Result<()>,
-) -> Result<()> {
-    let mut space = [MaybeUninit::uninit(); READ_BYTES];
-    let mut entries = RawDir::new(dir.as_fd(), &mut space);
-    while let Some(entry) = entries.next() {
-        let entry = match entry {
-            // What a directory answers that was removed meanwhile: it holds nothing.
-            Err(Errno::NOENT) => break,
-            entry => entry?,
-        };
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." {
-            continue;
-        }
-        let mut kind = Kind::of(entry.file_type());
-        // Some file systems do not say.
-        if entry.file_type() == FileType::Unknown {
-            match stat::of_name(dir.as_fd(), name) {
-                Ok(stat) => kind = stat.kind,
-                Err(Error::Os(Errno::NOENT)) => continue,
-                Err(err) => return Err(err),
-            }
-        }
-        visit(name, kind)?;
-    }
-    Ok(())
-}
 
 /// Sorted names in one piece of memory.
 #[derive(Debug)]
@@ -127,9 +19,15 @@ pub struct Names {
 }
 
 impl Names {
+    /// All that there are.
+    pub(super) fn whole(mut memory: Memory) -> Self {
+        memory.sort();
+        Self { memory, more: false }
+    }
+
     /// The names in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &OsStr> {
-        self.memory.ends.iter().map(|at| OsStr::from_bytes(slice(&self.memory.text, *at)))
+        self.memory.iter().map(OsStr::from_bytes)
     }
 
     /// How much memory they take.
@@ -151,7 +49,7 @@ impl Drop for Names {
 
 /// Names one behind the other, and where each is.
 #[derive(Debug, Default)]
-struct Memory {
+pub(super) struct Memory {
     text: Vec<u8>,
     ends: Vec<(u32, u16)>,
 }
@@ -163,32 +61,45 @@ const MOST_SPARE: usize = 3;
 const WORTH_KEEPING: usize = 64 << 10;
 
 impl Memory {
-    fn take() -> Self {
+    pub(super) fn take() -> Self {
         SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    fn give_back(mut self) {
-        self.text.clear();
-        self.ends.clear();
+    pub(super) fn give_back(mut self) {
+        self.clear();
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         if self.text.capacity() > WORTH_KEEPING && spare.len() < MOST_SPARE {
             spare.push(self);
         }
     }
 
-    fn push(&mut self, name: &[u8]) {
+    pub(super) fn sort(&mut self) {
+        let Self { text, ends } = self;
+        ends.sort_unstable_by(|a, b| slice(text, *a).cmp(slice(text, *b)));
+    }
+
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.ends.iter().map(|at| slice(&self.text, *at))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
+    pub(super) fn push(&mut self, name: &[u8]) {
         let start = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
         self.ends.push((start, u16::try_from(name.len()).unwrap_or(u16::MAX)));
         self.text.extend_from_slice(name);
     }
 
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.text.len() + self.ends.len() * EACH
     }
 }
 
 /// Keeps the smallest names that were offered.
-struct First<'a> {
+pub(super) struct First<'a> {
     after: Option<&'a [u8]>,
     most: usize,
     names: Names,
@@ -197,12 +108,12 @@ struct First<'a> {
 }
 
 impl<'a> First<'a> {
-    fn new(after: Option<&'a [u8]>, most: usize) -> Self {
+    pub(super) fn new(after: Option<&'a [u8]>, most: usize) -> Self {
         let names = Names { memory: Memory::take(), more: false };
         Self { after, most, names, bound: None }
     }
 
-    fn offer(&mut self, name: &[u8]) {
+    pub(super) fn offer(&mut self, name: &[u8]) {
         if self.after.is_some_and(|after| name <= after) {
             return;
         }
@@ -219,14 +130,12 @@ impl<'a> First<'a> {
 
     /// Sorts, and lets go of what lies behind the first `most` or behind one pass's memory.
     fn trim(&mut self) {
-        let Memory { text, ends } = &mut self.names.memory;
-        ends.sort_unstable_by(|a, b| slice(text, *a).cmp(slice(text, *b)));
-        if ends.len() <= self.most && self.names.memory.bytes() <= PASS_BYTES {
+        self.names.memory.sort();
+        if self.names.memory.ends.len() <= self.most && self.names.memory.bytes() <= PASS_BYTES {
             return;
         }
         let mut kept = Memory::take();
-        for at in &self.names.memory.ends {
-            let name = slice(&self.names.memory.text, *at);
+        for name in self.names.memory.iter() {
             if kept.ends.len() == self.most || kept.bytes() + name.len() + EACH > PASS_BYTES {
                 self.bound = Some(name.to_vec());
                 self.names.more = true;
@@ -237,7 +146,7 @@ impl<'a> First<'a> {
         mem::replace(&mut self.names.memory, kept).give_back();
     }
 
-    fn finish(mut self) -> Names {
+    pub(super) fn finish(mut self) -> Names {
         self.trim();
         self.names
     }
