@@ -16,7 +16,7 @@ use crate::{Error, Mounts, Result};
 /// How often a walk that raced with a rename is tried again.
 const TRIES: usize = 128;
 /// How often one that ended outside is.
-const LEFT_TRIES: usize = 2;
+pub(crate) const LEFT_TRIES: usize = 2;
 
 /// Opens paths beneath a directory, and nothing else.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::beneath::LEFT_TRIES;
 use crate::staging::random_name;
 use crate::{Error, Kind, Result, copy, is_reserved, list, stat};
 
@@ -55,7 +56,18 @@ pub(crate) fn open_beneath(top: &OwnedFd, names: &[u8]) -> Result<OwnedFd> {
 
 /// Opens a directory beneath `dir` without following any link or crossing any mount.
 pub(crate) fn child(dir: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
-    Ok(openat2(dir, name, DIRECTORY, Mode::empty(), INWARD)?)
+    inward(dir, name, DIRECTORY)
+}
+
+fn inward(dir: &OwnedFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd> {
+    let mut left = 0;
+    loop {
+        match openat2(dir, name, flags, Mode::empty(), INWARD) {
+            // It was moved away in this moment, or lies on another mount, which it does every time.
+            Err(Errno::XDEV) if left < LEFT_TRIES => left += 1,
+            outcome => return Ok(outcome?),
+        }
+    }
 }
 
 /// A tree's directories, the outer ones first. It remembers one path and the names still to be
@@ -287,7 +299,7 @@ pub(crate) fn writable_child(dir: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
     let opened = match child(dir, name) {
         Err(Error::Os(Errno::ACCESS)) => {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let looked_at = openat2(dir, name, flags, Mode::empty(), INWARD)?;
+            let looked_at = inward(dir, name, flags)?;
             let own = format!("/proc/self/fd/{}", looked_at.as_raw_fd());
             chmodat(CWD, own, Mode::RWXU, AtFlags::empty())?;
             child(dir, name)?

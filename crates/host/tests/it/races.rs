@@ -112,6 +112,38 @@ fn listings_never_leave() {
 }
 
 #[test]
+fn a_tree_that_is_moved_away_while_it_is_looked_at_is_there_or_gone() {
+    let world = World::new(Staged::Outside);
+    world.put("dir/tree/leaf", "inside").unwrap();
+    fs::create_dir(world.root.join("away")).unwrap();
+    let [here, away] = ["dir/tree", "away/tree"].map(|path| world.root.join(path));
+    let (done, moves) = (AtomicBool::new(false), AtomicU64::new(0));
+    let spot = world.dir.spot(Path::new("dir/tree"), Links::Keep, Parents::Require).unwrap();
+    thread::scope(|scope| {
+        let mover = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                fs::rename(&here, &away).unwrap();
+                fs::rename(&away, &here).unwrap();
+                moves.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let until = Instant::now() + FOR;
+        let mut outcomes = Vec::new();
+        while Instant::now() < until {
+            outcomes.push(world.dir.tally_at(&spot).map(|tally| tally.directories));
+        }
+        done.store(true, Ordering::Relaxed);
+        mover.join().unwrap();
+        outcomes.dedup();
+        for outcome in outcomes {
+            let expected = [Ok(1), Ok(0), Err(host::Errno::NOENT.into())];
+            assert!(expected.contains(&outcome), "{outcome:?}");
+        }
+    });
+    assert!(moves.into_inner() > 100, "it was hardly ever moved");
+}
+
+#[test]
 fn removals_and_moves_never_leave() {
     let world = World::new(Staged::Outside);
     world.put("dir/secret", "inside").unwrap();
