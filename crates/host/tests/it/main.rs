@@ -20,8 +20,8 @@ mod storms;
 mod syncs;
 mod trees;
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use host::{Dir, Durability, Existing, Links, Mounts, Options, Parents};
 
@@ -72,6 +72,11 @@ impl World {
     fn spot(&self, path: &str) -> host::Spot {
         self.dir.spot(Path::new(path), Links::Keep, Parents::Create).unwrap()
     }
+}
+
+/// The first figure in the short form, which CI runs, the second with `SANDKEEP_LONG=1`.
+fn short_or_long(short: u64, long: u64) -> u64 {
+    if env::var_os("SANDKEEP_LONG").is_some_and(|value| value == "1") { long } else { short }
 }
 
 fn open(root: &Path, staged: Staged, staging: &Path) -> Dir {

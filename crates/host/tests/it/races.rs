@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 use host::{Existing, Links, Parents};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::{Staged, World};
+use crate::{Staged, World, short_or_long};
 
-const FOR: Duration = Duration::from_secs(2);
+fn length() -> Duration {
+    Duration::from_secs(short_or_long(2, 20))
+}
 
 /// Runs `attempt` on two threads against the exchange; gives how often it succeeded.
 fn raced(world: &World, attempt: impl Fn(u64) -> bool + Sync) -> (u64, u64) {
@@ -27,7 +29,7 @@ pub(crate) fn raced_between(
     attempt: impl Fn(u64) -> bool + Sync,
 ) -> (u64, u64) {
     let (done, served, tried) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
-    let until = Instant::now() + FOR;
+    let until = Instant::now() + length();
     thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
@@ -127,7 +129,7 @@ fn a_tree_that_is_moved_away_while_it_is_looked_at_is_there_or_gone() {
                 moves.fetch_add(1, Ordering::Relaxed);
             }
         });
-        let until = Instant::now() + FOR;
+        let until = Instant::now() + length();
         let mut outcomes = Vec::new();
         while Instant::now() < until {
             outcomes.push(world.dir.tally_at(&spot).map(|tally| tally.directories));

@@ -1,7 +1,6 @@
 //! A file outside gets and loses names inside all the time. What is open to be changed in place, or
 //! was changed, is never that file: its number tells.
 
-use std::env;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 use host::{Errno, Error, Time};
 use rustix::fs::{CWD, IFlags, RenameFlags, ioctl_setflags, renameat_with};
 
-use crate::{Staged, World};
+use crate::{Staged, World, short_or_long};
 
 /// What became of the attempts.
 #[derive(Debug, Default)]
@@ -194,5 +193,5 @@ fn attempt(world: &World, outside: u64, figures: &Figures) {
 }
 
 fn seconds() -> u64 {
-    if env::var_os("SANDKEEP_LONG").is_some_and(|value| value == "1") { 120 } else { 2 }
+    short_or_long(2, 120)
 }

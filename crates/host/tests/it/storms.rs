@@ -1,7 +1,6 @@
 //! Renames without pause, and links that make the kernel walk through them again and again: it gives
 //! up with `EAGAIN`, and whoever would then walk by himself could be led out.
 
-use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 use host::{Errno, Error, Links, Parents};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, ResolveFlags, open, openat2, renameat_with};
 
-use crate::{Staged, World};
+use crate::{Staged, World, short_or_long};
 
 const STORMS: usize = 2;
 /// How often a link goes down and up again: as often as a target can say.
@@ -168,7 +167,7 @@ fn open_root(path: &Path) -> rustix::fd::OwnedFd {
     open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap()
 }
 
-/// How many there are at least: ten million in the long form.
+/// How many there are at least. The kernel gives up most of them, which takes it long.
 fn attempts() -> u64 {
-    if env::var_os("SANDKEEP_LONG").is_some_and(|value| value == "1") { 10_000_000 } else { 0 }
+    short_or_long(0, 1_000_000)
 }
