@@ -56,7 +56,7 @@ LINES = [
     Line("S15", "stores killed, restarted and cut off", [(FLEET, "_(plain|servers_killed|database_restarted|bad_line)$")], (20, 200), ["lost"]),
     Line("S16", "dependencies, licences, unsafe code", least=(100, 100), none_of=["violations", "unsafe"],
          step="dependencies"),
-    Line("S17", "broken variants of host are caught", least=(18, 18), none_of=["survivors"], step="mutants", slow=True),
+    Line("S17", "broken variants of host are caught", least=(25, 25), none_of=["survivors"], step="mutants", slow=True),
     Line("spelled-paths", "500 spellings of .. on every route", [(SERVER, "^tricks::no_spelling")],
          (10_000, 10_000), ["escapes", "5xx"]),
     Line("hard-links", "names of files outside, and races of them",
