@@ -43,7 +43,7 @@ LINES = [
     Line("S6", "power cuts on ext4 and xfs", [(CLI, "^power::")], (8, 150), ["torn", "lost"]),
     Line("S7", "every system call fails once, or does half", [(CLI, "^(injected|halves)::")], (300, 1_000),
          ["torn", "lost"]),
-    Line("S8", "memory under load", [(CLI, "^memory::")], (5, 5), most={"peak_mib": 64}),
+    Line("S8", "memory under load", [(CLI, "^memory::")], (5, 5), most={"peak_mib": 48}),
     Line("S9", "500 busy clients beside 300 slow ones", [(CLI, "^crowds::five_hundred")], (500, 500), ["5xx"],
          {"p99_alone_us": 100_000}),
     Line("S10", "slow and silent clients", [(CLI, "^crowds::clients_that")], (1_000, 6_000), ["hung"],
