@@ -1,7 +1,11 @@
 //! The one door from async code to calls that may block.
 
+mod lane;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::oneshot;
 
 use crate::{Error, ErrorKind, Result};
 
@@ -16,9 +20,33 @@ where
     let span = tracing::Span::current();
     #[expect(clippy::disallowed_methods, reason = "this is the door")]
     let task = tokio::task::spawn_blocking(move || span.in_scope(work));
-    task.await.map_err(|err| {
-        Error::new(ErrorKind::Io, "the operation broke off inside the server").because(err)
-    })?
+    task.await.map_err(broke_off)?
+}
+
+/// The same for work that is short unless a disk is in the way.
+pub(crate) async fn run_soon<T, F>(work: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: FnOnce() -> Result<T> + Send + 'static,
+{
+    let span = tracing::Span::current();
+    let (tell, told) = oneshot::channel();
+    let entered = lane::enter(Box::new(move || {
+        // Nobody may wait any more.
+        drop(tell.send(span.in_scope(work)));
+    }));
+    if let Err(work) = entered {
+        run(move || {
+            work();
+            Ok(())
+        })
+        .await?;
+    }
+    told.await.map_err(broke_off)?
+}
+
+fn broke_off(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(ErrorKind::Io, "the operation broke off inside the server").because(cause)
 }
 
 /// Runs long work that looks now and then whether somebody still waits for it.

@@ -184,6 +184,13 @@ impl Dir {
         &self.floor
     }
 
+    /// Whether a small change touches memory alone, as far as we can tell: it waits for no disk, and for
+    /// no file system that somebody else answers for.
+    pub fn changes_in_memory(&self) -> bool {
+        let Options { mounts, durability, .. } = &self.held.options;
+        *durability == Durability::Relaxed && *mounts == Mounts::Stay
+    }
+
     /// Whether unfinished files lie outside the tree.
     pub fn has_staging(&self) -> bool {
         self.held.staging.is_some()

@@ -19,7 +19,7 @@ impl HostFs {
     ) -> Result<Written> {
         let spool = self.spool(file, body, &options).await?;
         let file = file.clone();
-        self.on_tree(move |tree| tree.insert(&file, &spool, &options)).await
+        self.changing(move |tree| tree.insert(&file, &spool, &options)).await
     }
 }
 

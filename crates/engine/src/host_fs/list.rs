@@ -20,11 +20,11 @@ pub(super) fn open(tree: &Arc<Tree>, dir: SandboxPath, page: Page) -> Result<Ent
     let after = after.as_deref().map(std::ffi::OsStr::from_bytes);
     let names = tree.dir.in_order(&listing, after, left).meaning()?;
     let host = Arc::clone(&tree.dir);
-    let mut cursor = Cursor { host, listing, names, left, dir };
-    let first = cursor.batch()?;
-    let rest = stream::try_unfold(cursor, |mut cursor| async {
-        let (batch, cursor) = blocking::run(move || Ok((cursor.batch()?, cursor))).await?;
-        Ok((!batch.is_empty()).then_some((batch, cursor)))
+    let cursor = Cursor { host, listing, names, left, dir };
+    let (first, cursor) = cursor.next()?;
+    let rest = stream::try_unfold(cursor, |cursor| async {
+        let Some(cursor) = cursor else { return Ok(None) };
+        blocking::run(move || cursor.next().map(Some)).await
     });
     let batches = stream::once(async { Ok(first) }).chain(rest);
     Ok(batches.map_ok(|batch| stream::iter(batch).map(Ok)).try_flatten().boxed())
@@ -39,16 +39,21 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// The next entries; empty at the end. What vanished meanwhile is left out.
-    fn batch(&mut self) -> Result<Vec<Entry>> {
+    /// The next entries, and where to go on unless that was all. What vanished meanwhile is left out.
+    fn next(mut self) -> Result<(Vec<Entry>, Option<Self>)> {
         let mut entries = Vec::new();
-        while entries.len() < BATCH && self.left > 0 {
-            let Some(name) = self.names.next(&self.listing).meaning()? else { break };
+        while entries.len() < BATCH {
+            if self.left == 0 {
+                return Ok((entries, None));
+            }
+            let Some(name) = self.names.next(&self.listing).meaning()? else {
+                return Ok((entries, None));
+            };
             if let Some(stat) = self.host.stat_listed(&self.listing, name).meaning()? {
                 self.left -= 1;
                 entries.push(entry(self.dir.child(&name::to_text(name.as_bytes())), &stat));
             }
         }
-        Ok(entries)
+        Ok((entries, Some(self)))
     }
 }

@@ -178,6 +178,18 @@ impl HostFs {
         blocking::run(move || work(&tree)).await
     }
 
+    /// The same for a change, which is short where it waits for no disk.
+    async fn changing<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Tree>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if !self.tree.dir.changes_in_memory() {
+            return self.on_tree(work).await;
+        }
+        let tree = Arc::clone(&self.tree);
+        blocking::run_soon(move || work(&tree)).await
+    }
+
     /// The same for what may take long and ends when nobody waits for it any more.
     async fn on_tree_awaited<T: Send + 'static>(
         &self,
@@ -244,12 +256,12 @@ impl FileSystem for HostFs {
 
     async fn create_dir(&self, dir: &SandboxPath, parents: Parents) -> Result<Made> {
         let dir = dir.clone();
-        self.on_tree(move |tree| tree.create_dir(&dir, parents)).await
+        self.changing(move |tree| tree.create_dir(&dir, parents)).await
     }
 
     async fn symlink(&self, link: &SandboxPath, target: &str) -> Result<Entry> {
         let (link, target) = (link.clone(), target.to_owned());
-        self.on_tree(move |tree| tree.symlink(&link, &target)).await
+        self.changing(move |tree| tree.symlink(&link, &target)).await
     }
 
     async fn read_link(&self, link: &SandboxPath) -> Result<String> {
@@ -265,7 +277,7 @@ impl FileSystem for HostFs {
 
     async fn rename(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
         let (from, to) = (from.clone(), to.clone());
-        self.on_tree(move |tree| tree.rename(&from, &to, target)).await
+        self.changing(move |tree| tree.rename(&from, &to, target)).await
     }
 
     async fn copy(&self, from: &SandboxPath, to: &SandboxPath, target: Target) -> Result<Entry> {
@@ -275,7 +287,7 @@ impl FileSystem for HostFs {
 
     async fn set_metadata(&self, path: &SandboxPath, change: MetadataChange) -> Result<Entry> {
         let path = path.clone();
-        self.on_tree(move |tree| tree.set_metadata(&path, change)).await
+        self.changing(move |tree| tree.set_metadata(&path, change)).await
     }
 
     async fn usage(&self) -> Result<Usage> {

@@ -1,7 +1,7 @@
 //! Putting whole files in place.
 
 use super::budget::whole;
-use super::meaning::{Meaning as _, entry, meaning, version};
+use super::meaning::{Meaning as _, entry, host_path, meaning, version};
 use super::spool::Spool;
 use super::{HostFs, Tree};
 use crate::{
@@ -21,7 +21,7 @@ impl HostFs {
     ) -> Result<Written> {
         let spool = self.spool(file, body, &options).await?;
         let file = file.clone();
-        self.on_tree(move |tree| tree.put(&file, spool, &options)).await
+        self.changing(move |tree| tree.put(&file, spool, &options)).await
     }
 }
 
@@ -46,7 +46,8 @@ impl Tree {
         let spot = self.target(file, options)?;
         // Known before anything is written, so that a hopeless write costs nothing.
         check_there(spot.seen(), options)?;
-        let mut unfinished = spool.take_unfinished(self, file)?;
+        let begin = || self.dir.begin_at(&host_path(file), &spot);
+        let mut unfinished = spool.take_unfinished(begin)?;
         if let Err(err) = self.dir.ready(&mut unfinished, &spot, spot.seen().as_ref()) {
             spool.give_back(unfinished);
             return Err(meaning(err));
