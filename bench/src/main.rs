@@ -48,6 +48,8 @@ enum Part {
     Serving(Plan),
     /// Durable writes without a server around them.
     BareWrites(serving::bare::Plan),
+    /// Answers from sockets alone.
+    BareAnswers { port: u16 },
     /// Create, read, stat and list in memory.
     Operations { files: usize },
     /// Snapshot, fork, rename, copy, remove and diff of small and large trees.
@@ -128,6 +130,7 @@ fn main() -> Result<()> {
             told(&plan, |report| runtime()?.block_on(serving::measure(&plan, report)))
         }
         Part::BareWrites(plan) => serving::bare::measure(&plan),
+        Part::BareAnswers { port } => serving::sockets::answer(port),
         Part::Operations { files } => runtime()?.block_on(operations::ours::measure(files)),
         Part::Constant { url, files, rounds } => {
             runtime()?.block_on(constant::measure(&url, files, rounds))

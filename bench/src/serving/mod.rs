@@ -25,6 +25,7 @@ mod reading;
 mod script;
 mod searching;
 mod server;
+pub(crate) mod sockets;
 mod starting;
 mod stdio;
 mod table;

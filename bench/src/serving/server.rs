@@ -194,6 +194,7 @@ fn dialect(who: Who, tree: &Path) -> Result<Dialect> {
         Who::Memory | Who::Store => Dialect::Ours("/".to_owned()),
         Who::SandboxAgent => Dialect::SandboxAgent(root()?),
         Who::Nginx => Dialect::Dav(""),
+        Who::Sockets => Dialect::Dav(""),
         Who::Dufs => Dialect::Dav("?json"),
         Who::Program(name) => bail!("{name} is not a server"),
     })
@@ -217,6 +218,7 @@ fn command(bench: &Bench<'_>, who: Who, setting: &Setting, port: u16) -> Result<
         Who::Nginx => Command::new("nginx"),
         Who::Dufs => Command::new(peers.join("dufs/bin/dufs")),
         Who::SandboxAgent => Command::new(peers.join(SANDBOX_AGENT)),
+        Who::Sockets => bench.plan.part(&["bare-answers", &port_word])?,
         Who::Program(name) => bail!("{name} is not a server"),
     };
     if who == Who::Nginx {

@@ -14,6 +14,8 @@ pub(super) enum Who {
     Nginx,
     Dufs,
     SandboxAgent,
+    /// Nobody: the calls on sockets that every server makes, and nothing else.
+    Sockets,
     /// A program that does the same without a server.
     Program(&'static str),
 }
@@ -35,6 +37,7 @@ impl Who {
             Self::Nginx => "nginx",
             Self::Dufs => "dufs",
             Self::SandboxAgent => "sandbox-agent",
+            Self::Sockets => "bare sockets",
             Self::Program(name) => name,
         }
     }

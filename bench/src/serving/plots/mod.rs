@@ -25,7 +25,7 @@ fn colour(who: Who) -> &'static str {
         Who::Nginx => "#2e9e5b",
         Who::Dufs => "#e8a33d",
         Who::SandboxAgent => "#c8453b",
-        Who::Program(_) => "#8b949e",
+        Who::Sockets | Who::Program(_) => "#8b949e",
     }
 }
 
