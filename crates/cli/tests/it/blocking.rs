@@ -9,10 +9,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+use tempfile::TempDir;
 
 use crate::archive::archive;
-use crate::attack_form::{program, root, short_or_long};
+use crate::attack_form::{memory_dir, program, root, short_or_long};
 use crate::halves::Halving;
+use crate::mounted::{Mounted, run};
 use crate::outside::Premises;
 use crate::raw_http::{APPEND, Answer, Connection, JSON, TAR};
 use crate::score::score;
@@ -181,6 +183,82 @@ fn a_mount_that_never_answers_holds_up_nobody_else() {
     drop(silent);
     drop(waiting);
     ask("GET", "/v1/fs/file?path=fine/small").succeeds();
+}
+
+/// Changes wait until it thaws and are then made; whoever only reads waits for nothing.
+#[test]
+fn a_frozen_disk_holds_up_only_those_who_change_something() {
+    for durability in ["full", "relaxed"] {
+        let Some(disk) = Disk::new() else { return };
+        let flags = ["--durability", durability, "--staging", disk.staging.to_str().unwrap()];
+        let server = ServerProcess::start(&disk.root, &flags);
+        server.ask("PUT", "/v1/fs/file?path=there", b"x").succeeds();
+        server.ask("GET", "/v1/fs/file?path=there", b"").succeeds();
+        let frozen = disk.freeze();
+        let mut waiting: Vec<_> = (0..40)
+            .map(|number| {
+                let mut connection = server.connect();
+                let target = format!("/v1/fs/file?path=new{number}");
+                connection.send_head("PUT", &target, &[], 1).unwrap();
+                connection.send(b"y").unwrap();
+                connection
+            })
+            .collect();
+        for _ in 0..20 {
+            for target in ["file?path=there", "stat?path=there", "entries?path=."] {
+                let target = format!("/v1/fs/{target}");
+                at_once(&target, || server.ask("GET", &target, b"")).succeeds();
+            }
+        }
+        assert!(!disk.root.join("new0").exists());
+        drop(frozen);
+        for connection in &mut waiting {
+            connection.answer().unwrap().succeeds();
+        }
+        let names = server.ask("GET", "/v1/fs/entries?path=.", b"").succeeds().json();
+        assert_eq!(names.as_array().unwrap().len(), 41, "{durability}");
+    }
+    score("S11", &[("attempts", 2 * (40 + 60)), ("hung", 0), ("5xx", 0)]);
+}
+
+/// A disk of its own, which can be frozen.
+struct Disk {
+    root: PathBuf,
+    staging: PathBuf,
+    point: PathBuf,
+    _mounted: Mounted,
+    _place: TempDir,
+}
+
+impl Disk {
+    fn new() -> Option<Self> {
+        if !(program("mkfs.ext4") && program("fsfreeze")) {
+            return None;
+        }
+        let place = memory_dir();
+        let [image, point] = ["image", "disk"].map(|name| place.path().join(name));
+        fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        run(Command::new("mkfs.ext4").arg("-q").arg(&image));
+        fs::create_dir(&point).unwrap();
+        let mounted = Mounted::mount("ext4", "loop", image.to_str().unwrap(), &point)?;
+        let [root, staging] = ["root", "staging"].map(|name| point.join(name));
+        fs::create_dir(&root).unwrap();
+        Some(Self { root, staging, point, _mounted: mounted, _place: place })
+    }
+
+    fn freeze(&self) -> Frozen<'_> {
+        run(Command::new("fsfreeze").arg("--freeze").arg(&self.point));
+        Frozen(self)
+    }
+}
+
+/// Thaws when it is dropped: nothing ends whose calls wait for a frozen disk.
+struct Frozen<'a>(&'a Disk);
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        Command::new("fsfreeze").arg("--unfreeze").arg(&self.0.point).output().ok();
+    }
 }
 
 /// The p99 of other clients alone, and while everything is stuck.
