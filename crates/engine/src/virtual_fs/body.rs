@@ -178,8 +178,8 @@ pub(super) async fn take_in(
             intake.take(first);
         }
         if intake.take(piece) {
-            try_out(trunk, (floor, file), options, total).await?;
-            intake.store(trunk).await?;
+            Box::pin(try_out(trunk, (floor, file), options, total)).await?;
+            Box::pin(intake.store(trunk)).await?;
         }
     }
     if options.length.is_some_and(|length| total != length) {
@@ -187,7 +187,7 @@ pub(super) async fn take_in(
     }
     let content = match only {
         Some(piece) => one_chunk(&piece).into_iter().map(Extent::fresh).collect(),
-        None => intake.finish(trunk).await?.into(),
+        None => Box::pin(intake.finish(trunk)).await?.into(),
     };
     Ok((content, total))
 }
@@ -204,7 +204,7 @@ async fn check_length(trunk: &Trunk, len: u64) -> Result<()> {
     if check_file_size(&limits, len).is_ok() {
         return Ok(());
     }
-    trunk.judge(|root, _| Ok(check_file_size(&root.limits, len)?)).await
+    Box::pin(trunk.judge(|root, _| Ok(check_file_size(&root.limits, len)?))).await
 }
 
 /// Refuses a write that cannot succeed as things are with the bytes that came so far.

@@ -26,10 +26,14 @@ const AHEAD_AFAR: usize = 16;
 
 impl VirtualFs {
     pub(super) async fn read_span(&self, path: &SandboxPath, span: &Span) -> Result<Content> {
-        let seen = self.glance(path, |node| at_hand(path, node, span));
-        if let Some(seen) = seen {
-            return seen;
+        match self.glance(path, |node| at_hand(path, node, span)) {
+            Some(seen) => seen,
+            None => Box::pin(self.read_resolved(path, span)).await,
         }
+    }
+
+    /// A part of a file, whatever it takes to find it.
+    async fn read_resolved(&self, path: &SandboxPath, span: &Span) -> Result<Content> {
         let state = self.state().await?;
         let (entry, range, file) = self
             .trunk

@@ -79,7 +79,7 @@ impl Trunk {
             && !self.is_fresh()
         {
             let oldest = Instant::now().checked_sub(staleness).unwrap_or_else(Instant::now);
-            self.look_again(oldest.max(self.fresh.outdated())).await?;
+            Box::pin(self.look_again(oldest.max(self.fresh.outdated()))).await?;
         }
         Ok(self.state())
     }

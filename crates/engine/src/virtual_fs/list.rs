@@ -29,7 +29,7 @@ impl VirtualFs {
         let seen = glance(&state.root.tree, path).filter(|_| path.starts_with(&self.floor));
         let cursor = match seen.and_then(Node::directory) {
             Some(dir) => Cursor::after(dir, after),
-            None => self.cursor(&state, path, after).await?,
+            None => Box::pin(self.cursor(&state, path, after)).await?,
         };
         let (trunk, left) = (Arc::clone(&self.trunk), page.limit.unwrap_or(usize::MAX));
         let listing = Listing { trunk, state, paths: Children::of(path), cursor, left };

@@ -96,6 +96,20 @@ impl VirtualFs {
         }
     }
 
+    /// What is at a path, whatever it takes to find it.
+    async fn resolved(&self, path: &SandboxPath, links: Links) -> Result<Entry> {
+        let state = self.state().await?;
+        let found = self.trunk.read(&state, |root, source| {
+            let Way { end, .. } = self.way(root, path, links, source)?;
+            match end {
+                End::Root => Ok(entry(path.clone(), &root.tree)),
+                End::Item(item) => Ok(entry(path.clone(), &item.node)),
+                End::Missing(_) => Err(not_found().into()),
+            }
+        });
+        found.await
+    }
+
     /// What a look at a node tells, if a look is enough to find it.
     fn glance<T>(&self, path: &SandboxPath, tell: impl FnOnce(&Node) -> Option<T>) -> Option<T> {
         self.trunk.check_there().ok()?;
@@ -168,19 +182,11 @@ impl FileSystem for VirtualFs {
         let seen = self.glance(path, |node| {
             (links == Links::Keep || !node.is_link()).then(|| entry(path.clone(), node))
         });
-        if let Some(entry) = seen {
-            return Ok(entry);
+        match seen {
+            Some(entry) => Ok(entry),
+            // Made when it is needed, which is seldom: it would be most of what every look is made of.
+            None => Box::pin(self.resolved(path, links)).await,
         }
-        let state = self.state().await?;
-        let found = self.trunk.read(&state, |root, source| {
-            let Way { end, .. } = self.way(root, path, links, source)?;
-            match end {
-                End::Root => Ok(entry(path.clone(), &root.tree)),
-                End::Item(item) => Ok(entry(path.clone(), &item.node)),
-                End::Missing(_) => Err(not_found().into()),
-            }
-        });
-        found.await
     }
 
     async fn list(&self, dir: &SandboxPath, page: Page) -> Result<EntryStream> {

@@ -106,7 +106,7 @@ impl Trunk {
         if let Some(applied) = self.create_here(&change) {
             return Ok(applied);
         }
-        let applied = self.commit_holding(vec![change], hold).await?;
+        let applied = Box::pin(self.commit_holding(vec![change], hold)).await?;
         applied.into_iter().next().ok_or_else(|| damaged("a change gave no answer"))
     }
 
