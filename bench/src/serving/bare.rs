@@ -1,14 +1,13 @@
 //! The calls of a durable write without a server around them: what the disk and the kernel take.
 
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use rustix::fs::{
-    AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, Timespec, Timestamps, fsync, futimens, linkat,
-    openat, openat2, statx,
+    AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, Timespec, Timestamps, fchmod, fsync, futimens,
+    openat, openat2, renameat, statx,
 };
 use rustix::io::pwrite;
 
@@ -49,7 +48,10 @@ pub(crate) fn measure(plan: &Plan) -> Result<()> {
 }
 
 fn write(dir: &Path, thread: usize, begin: Instant, end: Instant) -> Result<Vec<Duration>> {
-    let (root, descriptors) = (File::open(dir)?, File::open("/proc/self/fd")?);
+    let root = File::open(dir)?;
+    let staging = dir.join(format!("staging-{thread}"));
+    std::fs::create_dir_all(&staging)?;
+    let staging = File::open(staging)?;
     let (mut bytes, mut times) = (noise(LENGTH), Vec::new());
     for number in 0_u64.. {
         let began = Instant::now();
@@ -57,7 +59,7 @@ fn write(dir: &Path, thread: usize, begin: Instant, end: Instant) -> Result<Vec<
             break;
         }
         stamp(&mut bytes, (thread as u64) << 24 | number);
-        place(&root, &descriptors, &format!("c{thread:03}"), &number.to_string(), &bytes)?;
+        place(&root, &staging, &format!("c{thread:03}"), &number.to_string(), &bytes)?;
         let ended = Instant::now();
         if (begin..end).contains(&ended) {
             times.push(ended - began);
@@ -66,29 +68,20 @@ fn write(dir: &Path, thread: usize, begin: Instant, end: Instant) -> Result<Vec<
     Ok(times)
 }
 
-/// One new file, by the steps of docs/durability.md.
-fn place(root: &File, descriptors: &File, dir: &str, name: &str, bytes: &[u8]) -> Result<()> {
+/// One file, by the steps of docs/durability.md.
+fn place(root: &File, staging: &File, dir: &str, name: &str, bytes: &[u8]) -> Result<()> {
+    let fresh = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = openat(staging, name, fresh, Mode::RUSR | Mode::WUSR)?;
+    pwrite(&file, bytes, 0)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let parent = openat2(root, dir, flags, Mode::empty(), ResolveFlags::BENEATH)?;
-    look(&parent, name);
-    let nameless = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = openat(&parent, ".", nameless, Mode::from_raw_mode(0o644))?;
-    pwrite(&file, bytes, 0)?;
-    look(&parent, "");
-    look(&file, "");
+    // Nothing is there; a file that is would give its mode to the new one.
+    let _nothing = statx(&parent, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS);
+    fchmod(&file, Mode::from_raw_mode(0o644))?;
     let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
     futimens(&file, &Timestamps { last_access: now, last_modification: now })?;
     fsync(&file)?;
-    look(&parent, name);
-    let number = file.as_raw_fd().to_string();
-    linkat(descriptors, number, &parent, name, AtFlags::SYMLINK_FOLLOW)?;
-    look(&file, "");
+    renameat(staging, name, &parent, name)?;
     fsync(&parent)?;
     Ok(())
-}
-
-/// Looks at what a directory has under a name, which may be nothing, or at what is open itself.
-fn look(at: impl AsFd, name: &str) {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-    let _seen = statx(at, name, flags, StatxFlags::BASIC_STATS);
 }

@@ -35,7 +35,7 @@ pub(super) async fn relaxed(bench: &Bench<'_>) -> Result<Family> {
         title: "Writing small files, relaxed",
         about: "Every connection writes into a directory of its own: always a new file, or the same file \
                 again. No answer waits for the disk, except for `file:`, which never answers before. nginx \
-                and ours write aside and show whole files; dufs and sandbox-agent write in place, so that a reader \
+                and ours write aside and rename; dufs and sandbox-agent write in place, so that a reader \
                 may see half a file. After each turn the files are removed and the disk is let \
                 come to rest."
             .to_owned(),
@@ -61,7 +61,7 @@ pub(super) async fn durable(bench: &Bench<'_>) -> Result<Family> {
         title: "Writing small files, durable",
         about: "New files. The bare calls are a program without a protocol that does for every file what \
                 our server does ([durability](../docs/durability.md)), by as many threads as there are \
-                connections: it makes a file without a name, writes it, syncs it, names it and syncs the directory. \
+                connections: it makes a file aside, writes it, syncs it, renames it and syncs the directory. \
                 None of the other servers syncs."
             .to_owned(),
         measure: Measure::Pace,

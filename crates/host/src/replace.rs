@@ -48,8 +48,8 @@ pub enum Placed {
 enum Place {
     Staged(Arc<Staging>, OsString),
     Beside(OwnedFd, OsString),
-    /// Without any name.
-    Nameless,
+    /// In this directory's file system, without any name.
+    Nameless(OwnedFd),
     Done,
 }
 
@@ -69,18 +69,6 @@ impl Dir {
             Some(staging) => Unfinished::staged(staging),
             None => Unfinished::beside(nearest),
         }
-    }
-
-    /// Begins a file that is to be placed at the spot of `path`. Where nothing was seen, it lies in the
-    /// spot's directory already, and needs no name before it has that one.
-    pub fn begin_at(&self, path: &Path, spot: &Spot) -> Result<Unfinished> {
-        if spot.seen().is_none()
-            && let Some(nameless) = Unfinished::nameless(&spot.dir)?
-        {
-            self.lasting_staging().into_iter().for_each(|staging| staging.tidy());
-            return Ok(nameless);
-        }
-        self.begin(path)
     }
 
     /// Makes a file ready to be placed at a spot: its content is on the disk, its mode and owner
@@ -124,7 +112,7 @@ impl Dir {
         if existing == Existing::Replace && self.is_of_container() && spot.is_mount_point()? {
             return Err(Errno::BUSY.into());
         }
-        if matches!(file.place, Place::Nameless) {
+        if let Place::Nameless(dir) = &file.place {
             match self.name_nameless(file, &spot.dir, &spot.name) {
                 Ok(()) => {
                     file.place = Place::Done;
@@ -133,12 +121,14 @@ impl Dir {
                 Err(Error::Os(Errno::EXIST)) if existing == Existing::Replace => {}
                 Err(err) => return Err(err),
             }
-            file.place = self.hide_nameless(file, spot)?;
+            let (dir, name) = (dir.try_clone().map_err(|_| Errno::MFILE)?, random_name()?);
+            self.name_nameless(file, &dir, &name)?;
+            file.place = Place::Beside(dir, name);
         }
         let (dir, name) = match &file.place {
             Place::Staged(staging, name) => (staging.dir(), name),
             Place::Beside(dir, name) => (dir, name),
-            Place::Nameless | Place::Done => return Err(Error::Os(Errno::INVAL)),
+            Place::Nameless(_) | Place::Done => return Err(Error::Os(Errno::INVAL)),
         };
         match existing {
             Existing::Replace => renameat(dir, &**name, &spot.dir, &*spot.name)?,
@@ -160,21 +150,6 @@ impl Dir {
         self.ready(&mut near, spot, spot.stat()?.as_ref())?;
         self.rename_into_place(&mut near, spot, existing)?;
         Ok((Placed::Whole, near.stat()?))
-    }
-
-    /// Gives a nameless file a name that nobody sees, so that it can replace what is at a spot.
-    fn hide_nameless(&self, file: &Unfinished, spot: &Spot) -> Result<Place> {
-        let name = random_name()?;
-        if let Some(staging) = self.staging() {
-            match self.name_nameless(file, staging.dir(), &name) {
-                // It lies on another mount.
-                Err(Error::Os(Errno::XDEV)) => {}
-                outcome => return outcome.map(|()| Place::Staged(Arc::clone(staging), name)),
-            }
-        }
-        let dir = spot.dir.try_clone().map_err(|_| Errno::MFILE)?;
-        self.name_nameless(file, &dir, &name)?;
-        Ok(Place::Beside(dir, name))
     }
 
     fn name_nameless(&self, file: &Unfinished, dir: &OwnedFd, name: &OsString) -> Result<()> {
@@ -222,22 +197,17 @@ impl Unfinished {
     }
 
     fn beside(dir: OwnedFd) -> Result<Self> {
-        if let Some(nameless) = Self::nameless(&dir)? {
-            return Ok(nameless);
-        }
-        let name = random_name()?;
-        let file = openat(&dir, &*name, FRESH, Mode::RUSR | Mode::WUSR)?;
-        Ok(Self { file, place: Place::Beside(dir, name), len: 0, is_as_made: false })
-    }
-
-    /// None where the file system cannot make a file without a name.
-    fn nameless(dir: &OwnedFd) -> Result<Option<Self>> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        match openat(dir, ".", flags, Mode::from_raw_mode(ORDINARY)) {
-            Ok(file) => Ok(Some(Self { file, place: Place::Nameless, len: 0, is_as_made: false })),
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Ok(None),
+        let nameless = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match openat(&dir, ".", nameless, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(Self { file, place: Place::Nameless(dir), len: 0, is_as_made: false }),
+            // What file systems answer that cannot make a nameless file.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
+                let name = random_name()?;
+                let file = openat(&dir, &*name, FRESH, Mode::RUSR | Mode::WUSR)?;
+                Ok(Self { file, place: Place::Beside(dir, name), len: 0, is_as_made: false })
+            }
             // What ext4 answers in a directory that was just removed.
-            Err(Errno::PERM) if stat::of(dir)?.links == 0 => Err(Errno::NOENT.into()),
+            Err(Errno::PERM) if stat::of(&dir)?.links == 0 => Err(Errno::NOENT.into()),
             Err(errno) => Err(errno.into()),
         }
     }
@@ -303,7 +273,7 @@ impl Unfinished {
     fn looks(&self) -> Result<Stat> {
         match &self.place {
             Place::Staged(staging, _) if self.is_as_made => staging.looks_of_new(&self.file),
-            Place::Staged(..) | Place::Beside(..) | Place::Nameless | Place::Done => self.stat(),
+            Place::Staged(..) | Place::Beside(..) | Place::Nameless(_) | Place::Done => self.stat(),
         }
     }
 }
@@ -313,7 +283,7 @@ impl Drop for Unfinished {
         match &self.place {
             Place::Staged(staging, name) => drop(staging.discard(name)),
             Place::Beside(dir, name) => drop(unlinkat(dir, &**name, AtFlags::empty())),
-            Place::Nameless | Place::Done => {}
+            Place::Nameless(_) | Place::Done => {}
         }
     }
 }

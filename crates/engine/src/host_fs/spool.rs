@@ -77,20 +77,20 @@ impl Spool {
         }
         // Room is taken for good when the file is placed; here a body without end is cut off.
         tree.take(whole(self.total) - whole(self.replaces), 0).map(drop)?;
-        let begin = || tree.dir.begin(&host_path(file));
-        let unfinished = self.take_unfinished(begin)?;
+        let unfinished = self.take_unfinished(tree, file)?;
         self.unfinished = Some(unfinished);
         Ok(self)
     }
 
-    /// The whole body as an unfinished file, which is begun here unless it was before.
+    /// The whole body as an unfinished file.
     pub(super) fn take_unfinished(
         &mut self,
-        begin: impl FnOnce() -> host::Result<host::Unfinished>,
+        tree: &Tree,
+        file: &SandboxPath,
     ) -> Result<host::Unfinished> {
         let mut unfinished = match self.unfinished.take() {
             Some(unfinished) => unfinished,
-            None => begin().meaning()?,
+            None => tree.dir.begin(&host_path(file)).meaning()?,
         };
         for piece in self.pieces.drain(..) {
             unfinished.append(&piece).meaning()?;

@@ -1,7 +1,7 @@
 //! Putting whole files in place.
 
 use super::budget::whole;
-use super::meaning::{Meaning as _, entry, host_path, meaning, version};
+use super::meaning::{Meaning as _, entry, meaning, version};
 use super::spool::Spool;
 use super::{HostFs, Tree};
 use crate::{
@@ -46,8 +46,7 @@ impl Tree {
         let spot = self.target(file, options)?;
         // Known before anything is written, so that a hopeless write costs nothing.
         check_there(spot.seen(), options)?;
-        let begin = || self.dir.begin_at(&host_path(file), &spot);
-        let mut unfinished = spool.take_unfinished(begin)?;
+        let mut unfinished = spool.take_unfinished(self, file)?;
         if let Err(err) = self.dir.ready(&mut unfinished, &spot, spot.seen().as_ref()) {
             spool.give_back(unfinished);
             return Err(meaning(err));

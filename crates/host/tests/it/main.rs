@@ -86,9 +86,9 @@ fn open(root: &Path, staged: Staged, staging: &Path) -> Dir {
 }
 
 fn put(dir: &Dir, path: &Path, content: &[u8]) -> host::Result<()> {
-    let spot = dir.spot(path, Links::Follow, Parents::Create)?;
-    let mut unfinished = dir.begin_at(path, &spot)?;
+    let mut unfinished = dir.begin(path)?;
     unfinished.append(content)?;
+    let spot = dir.spot(path, Links::Follow, Parents::Create)?;
     dir.ready(&mut unfinished, &spot, spot.seen().as_ref())?;
     dir.place(unfinished, &spot, Existing::Replace).map_err(|(err, _)| err)?;
     dir.settle(&spot)?;

@@ -38,38 +38,6 @@ fn without_staging_an_unfinished_file_has_no_name_at_all() {
 }
 
 #[test]
-fn a_new_file_has_no_name_before_its_own() {
-    for staged in [Staged::Outside, Staged::Beside] {
-        let world = World::new(staged);
-        let spot = world.spot("new");
-        let mut unfinished = world.dir.begin_at(Path::new("new"), &spot).unwrap();
-        unfinished.append(b"whole").unwrap();
-        assert_eq!(count(&world.root), 0);
-        world.dir.place(unfinished, &spot, Existing::Refuse).map_err(|(err, _)| err).unwrap();
-        assert_eq!(world.read("new").unwrap(), "whole");
-        assert_eq!(count(&world.root), 1);
-    }
-}
-
-#[test]
-fn what_takes_the_name_of_a_new_file_first_is_replaced_whole_or_stays() {
-    for staged in [Staged::Outside, Staged::Beside] {
-        let world = World::new(staged);
-        let spot = world.spot("new");
-        let mut unfinished = world.dir.begin_at(Path::new("new"), &spot).unwrap();
-        unfinished.append(b"ours").unwrap();
-        fs::write(world.root.join("new"), "theirs").unwrap();
-        let (err, unfinished) = world.dir.place(unfinished, &spot, Existing::Refuse).unwrap_err();
-        assert_eq!(err, host::Error::Os(host::Errno::EXIST));
-        assert_eq!(world.read("new").unwrap(), "theirs");
-        world.dir.place(unfinished, &spot, Existing::Replace).map_err(|(err, _)| err).unwrap();
-        assert_eq!(world.read("new").unwrap(), "ours");
-        assert_eq!(count(&world.root), 1);
-        assert!(staged == Staged::Beside || count(&only(&world.staging)) == 0);
-    }
-}
-
-#[test]
 fn without_staging_files_are_made_and_replaced_all_the_same() {
     let world = World::new(Staged::Beside);
     world.put("dir/file", "one").unwrap();

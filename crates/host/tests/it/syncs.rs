@@ -20,19 +20,10 @@ struct Call {
 
 #[test]
 fn a_file_is_synced_before_its_rename_and_its_directory_after_it() {
-    let Some(calls) = calls_of("replaces_a_file") else { return };
+    let Some(calls) = calls_of("writes_a_file") else { return };
     let renamed = place_of(&calls, |call| call.renames_to("f"));
     let [before, after] = [&calls[..renamed], &calls[renamed..]];
     assert!(before.iter().any(|call| call.syncs("staging/")), "the file is synced first");
-    assert!(after.iter().any(|call| call.syncs("root>")), "its directory is synced last");
-}
-
-#[test]
-fn a_new_file_is_synced_before_it_is_named_and_its_directory_after_that() {
-    let Some(calls) = calls_of("writes_a_file") else { return };
-    let named = place_of(&calls, |call| call.name == "linkat" && call.rest.contains(", \"f\""));
-    let [before, after] = [&calls[..named], &calls[named..]];
-    assert!(before.iter().any(|call| call.syncs("(deleted)")), "the file is synced first");
     assert!(after.iter().any(|call| call.syncs("root>")), "its directory is synced last");
 }
 
@@ -114,14 +105,6 @@ fn traced() -> Dir {
 #[ignore = "traced by the tests above"]
 fn writes_a_file() {
     put(&traced(), Path::new("f"), b"x").unwrap();
-}
-
-#[test]
-#[ignore = "traced by the tests above"]
-fn replaces_a_file() {
-    let dir = traced();
-    std::fs::write(dir.path().join("f"), "old").unwrap();
-    put(&dir, Path::new("f"), b"new").unwrap();
 }
 
 #[test]
