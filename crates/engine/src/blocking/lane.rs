@@ -4,8 +4,8 @@
 //! Where each piece has a thread of its own, that has to wake for it, waits for locks that the others
 //! hold, and sleeps again, which takes as long as the work.
 //!
-//! Nothing waits long behind a piece that waits for a disk after all: when none has ended for a moment,
-//! a sentry lets one thread more work, until one of them comes back.
+//! Nothing waits long behind a piece that waits for a disk after all: what has taken longer than a moment is
+//! stuck to the sentry, and does not count until it ends.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -20,6 +20,8 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 const MOMENT: Duration = Duration::from_millis(2);
 /// The sentry sleeps when nothing had to wait for so many moments.
 const QUIET: u32 = 50;
+/// How many threads there are at most, whatever is stuck.
+const MOST: usize = 512;
 /// How long a thread stays that has nothing to do.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -109,7 +111,7 @@ impl Lane {
     fn work(&self) {
         let mut state = self.state.lock();
         loop {
-            while state.awake <= usual() + state.stuck
+            while state.awake <= state.room()
                 && let Some(work) = state.queue.pop_front()
             {
                 let place = state.begin();
@@ -147,8 +149,13 @@ impl Lane {
 }
 
 impl State {
+    /// How many threads may work now.
+    fn room(&self) -> usize {
+        MOST.min(usual() + self.stuck)
+    }
+
     fn has_room(&self) -> bool {
-        self.awake < usual() + self.stuck
+        self.awake < self.room()
     }
 
     /// Notes that work begins, and where.
